@@ -14,6 +14,9 @@ from .fields import (
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 """What happens to an agent after an event."""
 
+GOAL_RESPONSES = (*EVENT_RESPONSES, "next")
+"""What happens to an agent after a goal; with "next" it gets another one."""
+
 CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
 """Named values of `control`; the other form is a tuple of object ids."""
 
@@ -282,7 +285,12 @@ class DriveConfig(Checked):
         2.0, "m", "distance from the goal within which it is reached", number(0.01, 100.0))
     goal_max_speed_mps: float | None = setting(
         None, "m/s", "highest speed at which the goal counts as reached", number(0.0, 150.0, none="any speed"))
-    on_goal: str = setting("remove", "", "what happens to an agent that reaches its goal", choice(*EVENT_RESPONSES))
+    on_goal: str = setting(
+        "remove", "", "what happens to an agent that reaches its goal; 'next': it gets another one, `goal_spacing_m` "
+        "further along the lanes, and is removed where these end before", choice(*GOAL_RESPONSES))
+    goal_spacing_m: float = setting(
+        40.0, "m", "length along the lanes from a goal to the one that follows it with `on_goal` 'next'",
+        number(1.0, 1000.0))
     on_collision: str = setting("stop", "", "what happens to an agent that collides", choice(*EVENT_RESPONSES))
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
     traffic_controls: bool = setting(
@@ -346,10 +354,8 @@ class DriveConfig(Checked):
                               + " or ".join(repr(name) for name in offered))
         self._check_hidden(model)
         self._check_traffic_controls()
+        self._check_goals()
         self._check_sensors()
-        if self.observation.goal_reveal_share and self.observation.goal_reveal_s is None:
-            raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
-                              "observation.goal_reveal_s None, where the goal is always observed, it must be 0")
         self._check_mask(model)
         self._check_disturbances()
 
@@ -398,6 +404,21 @@ class DriveConfig(Checked):
             if (value := getattr(config, path)) != default:
                 raise ConfigError(f"{config._group}.{path} is ".lstrip(".") + f"{value!r}; it must be {default!r}, or "
                                   "traffic_controls True, without which traffic lights and stop signs have no effect")
+
+    def _check_goals(self) -> None:
+        """Raises a `ConfigError` if a field of goals has no effect, or a reward has a route to the first goal only."""
+        if self.observation.goal_reveal_share and self.observation.goal_reveal_s is None:
+            raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
+                              "observation.goal_reveal_s None, where the goal is always observed, it must be 0")
+        if self.on_goal != "next":
+            if self.goal_spacing_m != DriveConfig.goal_spacing_m:
+                raise ConfigError(f"goal_spacing_m is {self.goal_spacing_m}; with on_goal {self.on_goal!r} it must be "
+                                  f"{DriveConfig.goal_spacing_m}")
+            return
+        for config, default in ((self.reward, 0.0), (self.reward_ranges, None)):
+            if (value := config.route_progress_per_m) != default:
+                raise ConfigError(f"{config._group}.route_progress_per_m is {value}; with on_goal 'next', where only "
+                                  f"the first goal has a route, it must be {default}")
 
     def _check_sensors(self) -> None:
         """Raises a `ConfigError` if an error of sensors has no effect: without slots, as noise of indices, or of a goal

@@ -71,10 +71,11 @@ def add_quotients(report: Metrics) -> None:
     """Adds `QUOTIENTS` to a report that has the detailed metrics; NaN where a divisor is 0."""
     if "infractions" not in report:
         return
-    for name, (dividend, divisor, factor) in QUOTIENTS.items():
-        above, below = report[dividend], report[divisor]
-        report[name] = (MetricValue(lib.drv_quotient(factor, above.value, below.value), above.n) if below.value > 0
-                        else MetricValue(math.nan, 0))
+    counts = {"goal": "goals"} if "goals" in report else {}  # where several goals follow one another
+    for quotient, (dividend, divisor, factor) in QUOTIENTS.items():
+        above, below = (report[counts.get(name, name)] for name in (dividend, divisor))
+        report[quotient] = (MetricValue(lib.drv_quotient(factor, above.value, below.value), above.n)
+                            if below.value > 0 else MetricValue(math.nan, 0))
 
 
 def join_metrics(reports: Sequence[Mapping[str, MetricValue]]) -> dict[str, MetricValue]:

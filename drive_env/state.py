@@ -18,6 +18,7 @@ from .binding import lib
 from .errors import CallError, value_text
 from .native_batch import NativeBatch
 from .native_config import native_config
+from .scenes.scene import ROAD_KIND_CODES
 from .state_ranges import ABSENT, ANY, FLAG, check_directions, check_hidden, ranges
 
 
@@ -79,6 +80,7 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
     check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")},
                      given["state/episode"][:, 0] >= 0)
     check_hidden(core, given["state/hidden"], given["state/episode"][:, 0] >= 0)
+    _check_goal_lanes(core, given)
     return given
 
 
@@ -96,6 +98,17 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
     if limit is not ANY and array.size and not limit[0] <= array.min() <= array.max() <= limit[1]:
         worst = array.min() if array.min() < limit[0] else array.max()
         raise CallError(f"state[{name!r}] has {worst}; every entry must be from {limit[0]} to {limit[1]}")
+
+
+def _check_goal_lanes(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
+    """The road of a goal must be a lane of the world's scene, or -1: the core reads its points."""
+    scenes = given["state/scene_index"][:, 0]
+    for world, (scene, lanes) in enumerate(zip(scenes, given["state/goal_lane"], strict=True)):
+        kind = core.roles[scene].scene.roads.kind
+        wrong = (lanes >= len(kind)) | np.isin(lanes, np.flatnonzero(kind != ROAD_KIND_CODES["lane"]))
+        if wrong.any():
+            raise CallError(f"state['state/goal_lane'] of world {world} has {int(lanes[wrong][0])}; it must be -1 or "
+                            f"the index of a lane among the {len(kind)} roads of {core.roles[scene].scene.name}")
 
 
 def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
@@ -130,7 +143,8 @@ def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
 
 def scenes_hash(core: NativeBatch) -> np.ndarray:
     """(32,) uint8, the SHA-256 of all data of the scenes that the core reads."""
-    digest, has_routes = hashlib.sha256(), lib.drv_scene_parts_of(native_config(core.config)) & lib.DRV_SCENE_ROUTES
+    digest, parts = hashlib.sha256(), lib.drv_scene_parts_of(native_config(core.config))
+    has_lane_graph = parts & (lib.DRV_SCENE_ROUTES | lib.DRV_SCENE_LANE_GRAPH)
 
     def add(value: Any) -> None:
         if dataclasses.is_dataclass(value):
@@ -148,7 +162,7 @@ def scenes_hash(core: NativeBatch) -> np.ndarray:
             add(part)
         if role.rule_based_count:
             add(role.rule_based_count)
-        if role.rule_based_count or has_routes:
+        if role.rule_based_count or has_lane_graph:
             add(role.scene.lanes)
         if role.scene.traffic_controls.count:
             add(role.scene.traffic_controls)

@@ -70,6 +70,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
+        "goal_lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
+        "goal_turns": (0, 1 << 30), "goals_reached": steps,
         **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
         "blind_steps": disturbed, "braking_steps": disturbed,
         "light_state": (0, 3), "light_offset_steps": (0, LONGEST_CYCLE_STEPS), **dict.fromkeys(flags, FLAG)}
@@ -112,6 +114,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "progress_m": _both(8 * far_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
         "route_progress_m": _both(8 * far_m), "route_m": (0.0, 2 * max(map(_length_of_roads_m, core.scenes))),
         **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, 4 * far_m)),
+        "goal_along_m": (0.0, 8 * far_m),
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
         **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),

@@ -39,7 +39,7 @@ class ReadableWorlds(WorldRange):
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
-        had_stop_sign.
+        had_stop_sign; with `on_goal` "next" goals_reached (int32).
 
         Raises:
             ConfigError: there is no such world.
@@ -47,12 +47,13 @@ class ReadableWorlds(WorldRange):
         """
         state = self._world(world)
         goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)
+        goals = {"goals_reached": state["goals_reached"]} if self.config.on_goal == "next" else {}
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents = {name: state[name].astype(bool) for name in names}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "goal_m": goal_m,
-                "outcome": state["outcome"], **agents}
+                "outcome": state["outcome"], **goals, **agents}
 
     def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the onsets of the last step for the agents of a world, (agents,) each.

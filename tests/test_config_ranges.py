@@ -81,7 +81,8 @@ FIELDS = {
     "action_type": choice("discrete", "multi_discrete", "continuous"),
     "goal_radius_m": number(0.01, 100.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
-    "on_goal": EVENT_RESPONSES, "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
+    "on_goal": choice("ignore", "stop", "remove", "next"), "goal_spacing_m": number(1.0, 1000.0),
+    "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "on_red_light": EVENT_RESPONSES, "on_stop_sign": EVENT_RESPONSES, "traffic_controls": switch(),
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
     "action_mask": switch(),
@@ -164,6 +165,7 @@ NEEDED = {
     **dict.fromkeys([(DisturbanceConfig, "trigger_probability"), (DisturbanceConfig, "duration_s")],
                     {"disturbances": {"phantom_braking": 0.5}}),
     (DynamicsConfig, "model"): {"action_type": "continuous"},
+    (DriveConfig, "goal_spacing_m"): {"on_goal": "next"},
     (ObservationConfig, "goal_reveal_share"): {"observation": {"goal_reveal_s": 0.0}},
 }
 """What a `DriveConfig` needs for a field to have an effect, or for each of its values to be allowed."""

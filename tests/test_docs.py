@@ -113,10 +113,12 @@ def test_every_channel_is_in_the_contract():
 
 def test_every_metric_is_defined_and_every_definition_is_a_metric():
     weights = {field.name: 1.0 for field in dataclasses.fields(RewardConfig)}
-    config = DriveConfig(max_trials=2, reward=weights, detailed_metrics=True, traffic_controls=True,
-                         action_mask=True)
-    with Batch(generate_scene("town", agents=1), config=config) as batch:
-        metrics = {re.sub(r"trial_\d+", "trial_k", name) for name in batch.metrics()}
+    metrics = set()
+    for choices in ({"reward": weights}, {"on_goal": "next"}):
+        config = DriveConfig(max_trials=2, detailed_metrics=True, traffic_controls=True, action_mask=True,
+                             **choices)
+        with Batch(generate_scene("town", agents=1), config=config) as batch:
+            metrics |= {re.sub(r"trial_\d+", "trial_k", name) for name in batch.metrics()}
     defined = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE))
     assert defined == metrics
 

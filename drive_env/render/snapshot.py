@@ -26,7 +26,7 @@ class Snapshot:
         xy_m: (vehicles, 2). heading_rad, speed_mps, length_m, width_m, kind: (vehicles,).
         present: (vehicles,) bool, whether on the map.
         state: (vehicles,) uint8, index into `colours.STATE_NAMES`.
-        goal_m: (agents, 2).
+        goal_m: (agents, 2). goal_reached: (agents,) bool, whether that is reached and no other follows.
         had_goal: (agents,) bool, in this trial.
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
         light_state: (controls,) uint8, what the traffic lights of the scene show.
@@ -47,6 +47,7 @@ class Snapshot:
     present: np.ndarray
     state: np.ndarray
     goal_m: np.ndarray
+    goal_reached: np.ndarray
     had_goal: np.ndarray
     had_collision: np.ndarray
     had_offroad: np.ndarray
@@ -88,5 +89,6 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
         present=vehicles["present"], state=state,
         goal_m=trial["goal_m"][:agents].astype(np.float64),
+        goal_reached=(trial["had_goal"] & ((batch.config.on_goal != "next") | (trial["outcome"] == 1)))[:agents],
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
         light_state=batch.light_states(world), coplayer=coplayer)

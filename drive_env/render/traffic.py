@@ -72,7 +72,7 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
     radius = max(radius_m * camera.pixels_per_m, MIN_GOAL_PX)
     width = max(1.0, 0.25 * camera.pixels_per_m)
     for place, state, reached in zip(camera.to_pixels(snapshot.goal_m), snapshot.agent_state.tolist(),
-                                     snapshot.had_goal.tolist(), strict=True):
+                                     snapshot.goal_reached.tolist(), strict=True):
         if reached:
             canvas.disc(place, radius, colours.STATE_COLOURS[colours.GOAL])
         else:

@@ -111,9 +111,10 @@ def _put_scene(store, name, roles):
 
 
 def _put_trial(store, name, trial):
-    store.put(f"{name}goal_m", trial.goal_m.T, EXACT)
+    store.put(f"{name}goal_x_m", trial.goal_m[:, :, 0].T, EXACT)
+    store.put(f"{name}goal_y_m", trial.goal_m[:, :, 1].T, EXACT)
     store.put(f"{name}weights", trial.weights.T, EXACT)
-    store.put(f"{name}hidden", np.array([*trial.hidden.values()]).reshape(len(trial.hidden), len(trial.goal_m)), EXACT)
+    store.put(f"{name}hidden", np.array([*trial.hidden.values()]).reshape(len(trial.hidden), len(trial.weights)), EXACT)
     store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SECOND_ORDER)
     store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SECOND_ORDER)
     heading_rad = np.unwrap(trial.heading_rad.astype(np.float64), axis=0)

@@ -19,6 +19,7 @@ from .trials import FLAGS, Trial, events_of, own_features
 class Frame(NamedTuple):
     """The world after one call; the arrays are those of a `Trial` at one frame."""
 
+    goal_m: np.ndarray
     x_m: np.ndarray
     y_m: np.ndarray
     heading_rad: np.ndarray
@@ -36,9 +37,9 @@ class Frame(NamedTuple):
 class _OpenTrial:
     """A trial to which frames can be added."""
 
-    def __init__(self, episode: int, index: int, scene: int, goal_m: np.ndarray, coplayer: np.ndarray,
-                 weights: np.ndarray, hidden: dict[str, np.ndarray]):
-        self.episode, self.index, self.scene, self.goal_m = episode, index, scene, goal_m
+    def __init__(self, episode: int, index: int, scene: int, coplayer: np.ndarray, weights: np.ndarray,
+                 hidden: dict[str, np.ndarray]):
+        self.episode, self.index, self.scene = episode, index, scene
         self.coplayer, self.weights, self.hidden = coplayer, weights, hidden
         self.frames: list[Frame] = []
         self.complete = False
@@ -50,8 +51,8 @@ class _OpenTrial:
     def finished(self) -> Trial:
         stacked = Frame(*(np.stack(values) for values in zip(*self.frames, strict=True)))._asdict()
         flags = dict(zip(FLAGS, np.moveaxis(stacked.pop("flags"), 1, 0), strict=True))
-        return Trial(self.episode, self.index, self.scene, self.complete, self.goal_m, self.coplayer, self.weights,
-                     self.hidden, flags=flags, **stacked)
+        return Trial(self.episode, self.index, self.scene, self.complete, coplayer=self.coplayer, weights=self.weights,
+                     hidden=self.hidden, flags=flags, **stacked)
 
 
 class Recorder:
@@ -95,12 +96,11 @@ class Recorder:
             self._episode += bool(self._trials) and bool(batch.first[first_agent])
             coplayer = batch.coplayer[agents].copy() if batch.config.coplayers else np.zeros(roles.num_agents, bool)
             hidden = {name: batch.hidden[name][agents] for name in varied_parameters(batch.config.hidden)}
-            self._trials.append(_OpenTrial(
-                self._episode, state["trial"], self._scene_of(roles), state["goal_m"][: roles.num_agents], coplayer,
-                batch.reward_weights[agents], hidden))
+            self._trials.append(_OpenTrial(self._episode, state["trial"], self._scene_of(roles), coplayer,
+                                           batch.reward_weights[agents], hidden))
         if self._trials:
-            trial = self._trials[-1]
-            trial.add(self._frame(agents, trial), bool(batch.trial_ended[first_agent]))
+            trial, goal_m = self._trials[-1], state["goal_m"][: roles.num_agents]
+            trial.add(self._frame(agents, trial, goal_m), bool(batch.trial_ended[first_agent]))
         self._waited = batch.waits[first_agent : first_agent + batch.agents_per_world].copy()
 
     def recording(self) -> Recording:
@@ -130,7 +130,7 @@ class Recorder:
             self._roles.append(roles)
         return self._roles.index(roles)
 
-    def _frame(self, agents, trial):
+    def _frame(self, agents, trial, goal_m):
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
         acted = (~self._waited[: agents.stop - agents.start] & bool(trial.frames))[:, None]
         onsets = batch.step_events(self.world)
@@ -139,7 +139,7 @@ class Recorder:
                           axis=1) & acted
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
-            x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
+            goal_m=goal_m, x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
             rewards=batch.rewards[agents].copy(), events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),

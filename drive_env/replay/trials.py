@@ -30,7 +30,7 @@ class Trial:
         episode: number of the episode in the recording, from 0. index: `trial_index`, from 0.
         scene: index into `Recording.roles`.
         complete: whether its last step was recorded.
-        goal_m: (R, 2) float32. coplayer: (R,) bool, whether the agent is a co-player.
+        goal_m: (F, R, 2) float32. coplayer: (R,) bool, whether the agent is a co-player.
         weights: (R, terms) float32, of `REWARD_TERMS`.
         hidden: (R,) float32 each, the values of the hidden parameters that vary, by name.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.

@@ -185,7 +185,7 @@ def test_an_array_of_another_shape_or_type_is_an_error_that_names_it_and_nothing
 def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes(has_masks):
     """With masks: of their array alone. Without: of all others, which have entries under the other config."""
     options = {"action_mask": True, "hidden": NOT_HIDDEN} if has_masks else {
-        "others": "idm", "agents_per_world": 3, "dynamics": "single_track",
+        "others": "idm", "agents_per_world": 3, "dynamics": "single_track", "on_goal": "next",
         "disturbances": {"partner_blindness": 1.0, "phantom_braking": 1.0}}
     batch = opened(**options)
     before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)

@@ -77,7 +77,8 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_NUMBER(c->friction, 0.0f, 10.1f, "friction")
     BREAK_NUMBER(c->goal_radius_m, 0.0f, 1001.0f, "goal_radius_m")
     BREAK_NUMBER(c->goal_max_speed_mps, -1.1f, 201.0f, "goal_max_speed_mps")
-    BREAK_CODE(c->on_goal, 3, "on_goal")
+    BREAK_CODE(c->on_goal, 4, "on_goal")
+    BREAK_NUMBER(c->goal_spacing_m, 0.0f, 10001.0f, "goal_spacing_m")
     BREAK_CODE(c->on_collision, 3, "on_collision")
     BREAK_CODE(c->on_offroad, 3, "on_offroad")
     BREAK_NUMBER(c->stopped_share_limit, -0.1f, 1.1f, "stopped_share_limit")
@@ -171,6 +172,16 @@ TEST(a_scene_without_what_a_reward_term_needs_is_refused) {
     setup.config.range_reward_route_progress_per_m_high = 1.0f;
     CHECK(drv_batch_plan(&setup, &test.needs, test.message) == DRV_ERROR_SCENE, "no routes: %s", test.message);
     CHECK(strstr(test.message, "small was created with has_routes 0"), "%s", test.message);
+    drv_scene_release(test.scene);
+}
+
+TEST(a_scene_without_a_lane_graph_is_refused_where_goals_follow_one_another) {
+    batch_fixture test;
+    set_up_scene(&test, small_config(), 1);
+    drv_batch_setup setup = test.setup;
+    setup.config.on_goal = DRV_NEXT;
+    CHECK(drv_batch_plan(&setup, &test.needs, test.message) == DRV_ERROR_SCENE, "no lanes: %s", test.message);
+    CHECK(strstr(test.message, "small was created without lane_start"), "%s", test.message);
     drv_scene_release(test.scene);
 }
 

@@ -45,10 +45,10 @@ typedef struct rollout {
     int32_t watch_count[2];
 } rollout;
 
-/* Logs of agents that stand at the origin, and a lane graph without links. */
+/* Logs of agents that stand at the origin, and a lane graph of two lanes that lead to each other. */
 static const uint8_t agent_log_valid[SMALL_FRAMES * SMALL_AGENTS] = {[SMALL_AGENTS] = 1};
 static const float agent_log_m[SMALL_FRAMES * SMALL_AGENTS] = {0.0f};
-static const int32_t lane_start[SMALL_ROADS + 1] = {0};
+static const int32_t lane_start[SMALL_ROADS + 1] = {0, 1, 1, 2, 2}, lane_successor[] = {2, 0};
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
  * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two
@@ -65,6 +65,9 @@ static drv_scene *make_scene(int32_t variant) {
     small.input.agent_log_valid = agent_log_valid;
     small.input.agent_log_x_m = small.input.agent_log_y_m = agent_log_m;
     small.input.lane_start = lane_start;
+    small.input.lane_successor = lane_successor;
+    small.input.link_count = 2;
+    small.road_kind[2] = DRV_ROAD_LANE; /* for goals beyond the end of the first lane */
     small.input.has_routes = 1;
     small.goal_x_m[0] = 8.0f;
     small.goal_y_m[0] = 0.0f;
@@ -278,6 +281,10 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.disturbance_partner_blindness = config.disturbance_phantom_braking = 1.0f;
     config.disturbance_trigger_probability = 0.2f;
     check_config(config, 5);
+    config.on_goal = DRV_NEXT;
+    config.goal_radius_m = 5.0f;
+    config.goal_spacing_m = 90.0f;
+    check_config(config, 6);
     check_all_seen(config);
     check_all_seen(masked);
 }

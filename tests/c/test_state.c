@@ -16,6 +16,9 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strncmp(name, "record_", 7) == 0 || strcmp(name, "records_lost") == 0) return sizes->record_capacity > 0;
     if (strcmp(name, "reward_weight") == 0) return sizes->has_weights;
     if (strcmp(name, "valid_action_sum") == 0) return sizes->mask_agents > 0;
+    if (strcmp(name, "goal_lane") == 0 || strcmp(name, "goal_along_m") == 0 || strcmp(name, "goal_turns") == 0 ||
+        strcmp(name, "goals_reached") == 0)
+        return sizes->next_goals > 0;
     if (strcmp(name, "sideslip_rad") == 0) return sizes->slip_agents > 0;
     if (strcmp(name, "hidden") == 0) return sizes->has_hidden;
     if (strcmp(name, "commanded_steering_rad") == 0) return sizes->has_commanded;
@@ -33,8 +36,8 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
 TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
     const drv_sizes all[] = {
         {.agents = 1, .vehicles = 16, .contact_words = 1, .max_trials = 1, .terms = 4, .metrics = 13, .slip_agents = 1,
-         .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1, .traffic_controls = 1,
-         .control_agents = 1, .mask_agents = 1},
+         .next_goals = 1, .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1,
+         .traffic_controls = 1, .control_agents = 1, .mask_agents = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
          .metrics = 13, .has_weights = 1, .has_hidden = 1, .rule_based = 5, .route_agents = 3, .coplayer_agents = 3,
          .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3},

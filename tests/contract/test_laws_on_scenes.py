@@ -64,6 +64,14 @@ RULES = {
         "observation": {"time_left": "actor"},
     },
     "one_step": {"max_trials": 5, "trial_steps": 1},
+    "goals_follow": {
+        "max_trials": 2,
+        "trial_steps": 40,
+        "on_goal": "next",
+        "goal_spacing_m": 5.0,
+        "goal_radius_m": 20.0,
+        "on_collision": "ignore",
+    },
 }
 
 

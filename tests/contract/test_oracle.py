@@ -166,6 +166,14 @@ def test_the_goal_is_rewarded_once_a_trial():
     assert [world.step([GOAL])["rewards"][0] for _ in range(3)] == [1.0, 0.0, 0.0]
 
 
+def test_a_goal_that_another_one_follows_ends_no_agent_and_the_last_one_removes_it():
+    world = opened(agents=1, on_goal="next")
+    shows(world.step([Facts(goal=True, goal_follows=True)]), rewards=[1.0], waits=[False])
+    shows(world.step([GOAL]), rewards=[1.0], terminations=[True], trial_ended=[True], removed=[True],
+          outcome=[GOAL_CODE])
+    assert world.metrics.metric("goals").value == 2 and world.metrics.metric("goal").value == 1
+
+
 def test_a_score_needs_a_goal_with_no_infraction_before_or_with_it():
     def score(*facts):
         world = opened(

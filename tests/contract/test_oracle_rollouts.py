@@ -11,7 +11,7 @@ import pytest
 from contract_batches import FEW_SLOTS, EVENT_RESPONSES, make_batch, step
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from integer_scenes import FAR_GOAL, LONG, SHORT, Car, Stage, Wall, coasting_stage
+from integer_scenes import FAR_GOAL, GOAL_SPACING, LONG, NOTCH_M, SHORT, Car, Stage, Wall, coasting_stage
 from lockstep import Lockstep, drive, pushes
 
 from drive_env.config import RewardConfig
@@ -60,11 +60,13 @@ def crowds(draw):
 
 stages = st.one_of(schedules(), crowds())
 responses = st.sampled_from(EVENT_RESPONSES)
+GOALS_FOLLOW = {"on_goal": "next", "goal_spacing_m": GOAL_SPACING * NOTCH_M}
+of_goals = st.one_of(*(st.just({"on_goal": response}) for response in EVENT_RESPONSES), st.just(GOALS_FOLLOW))
 configs = st.builds(
-    FEW_SLOTS.replace,
+    lambda of_goals, **choices: FEW_SLOTS.replace(**of_goals, **choices), of_goals,
     max_trials=st.one_of(st.integers(1, 4), st.just(32)),
     trial_steps=st.one_of(st.integers(1, 12), st.sampled_from((1, 9, 25))),
-    on_goal=responses, on_collision=responses, on_offroad=responses,
+    on_collision=responses, on_offroad=responses,
     stopped_share_limit=st.sampled_from((None, None, 0.1, 1 / 3, 0.5, 1.0)),
     action_type=st.sampled_from(("discrete", "multi_discrete", "continuous")),
     observation=st.fixed_dictionaries({"time_left": st.sampled_from(("off", "actor"))}),
@@ -114,6 +116,19 @@ def test_adversarial_rollouts_follow_the_contract(agents, max_trials):
         lockstep.reset()
         drive(lockstep, 8 * max_trials, pushes["coast"](None))
         lockstep.close()
+
+
+@pytest.mark.parametrize("response", EVENT_RESPONSES)
+def test_goals_along_a_lane_follow_the_contract_to_its_end(response):
+    """Which a car that coasts reaches in 38 steps, after up to seven goals."""
+    config = FEW_SLOTS.replace(max_trials=2, trial_steps=40, on_collision=response, on_offroad=response, **GOALS_FOLLOW)
+    stages = [coasting_stage(ALL_AT_ONCE[name]) for name in ("one_after_the_other", "goal_behind_a_wall")]
+    lockstep = Lockstep(stages, config, num_worlds=2)
+    lockstep.reset()
+    drive(lockstep, 85, pushes["coast"](None))
+    first_trial = [arrays["rewards"] for arrays in lockstep.record.arrays[:38] if (arrays["trial_index"] == 0).all()]
+    assert (np.array(first_trial) > 0.4).sum(axis=0).max() == 7
+    lockstep.close()
 
 
 @pytest.mark.parametrize("agents", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))

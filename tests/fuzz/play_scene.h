@@ -166,6 +166,10 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     config.draw_reward_weights = 1;
     config.range_reward_time_per_s_low = draw & 2048u ? -1.0f : 0.0f;
     config.range_reward_red_light_low = draw & 4096u ? -2.0f : 0.0f;
+    if (draw & 8192u && in->lane_start) {
+        config.on_goal = DRV_NEXT;
+        config.goal_spacing_m = draw & 16384u ? 1.0f : 40.0f;
+    }
     drv_scene *scene = NULL;
     const drv_status status = drv_scene_create(in, NULL, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);

@@ -59,6 +59,8 @@ ROLLOUTS = {
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
     "exits/revealed": {"max_trials": 3, "trial_steps": 30, "dt_s": 0.2, "action_type": "continuous",
                        "observation": {"partners": 0, "roads": 16, "candidates": 3, "goal_reveal_s": 2.0}},
+    "town/next": {**IGNORE_ALL, **TWO_TRIALS, "on_goal": "next", "goal_spacing_m": 20.0, "goal_radius_m": 60.0,
+                  "dt_s": 0.5, "detailed_metrics": True, "action_type": "continuous"},
     "exits/shared": {"max_trials": 3, "trial_steps": 30, "dt_s": 0.2, "action_type": "continuous",
                      "observation": {"partners": 0, "roads": 16, "goal_reveal_s": 1.0, "goal_reveal_share": 0.4}},
     # One rollout for each further vehicle model.

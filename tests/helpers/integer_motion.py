@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from integer_scenes import COAST, FASTEST, GOAL_RADIUS
+from integer_scenes import COAST, FASTEST, GOAL_RADIUS, GOAL_SPACING, LANE_END
 from oracle import NOTHING, Facts
 
 
@@ -19,16 +19,21 @@ def _overlap_between(a, b, gap_before, gap_after):
 
 
 class Motion:
-    """The cars of one world of a stage, moved in whole numbers."""
+    """The cars of one world of a stage, moved in whole numbers.
 
-    def __init__(self, stage):
+    goals_follow: whether a goal that is reached is followed by another one, GOAL_SPACING further along the lane.
+    """
+
+    def __init__(self, stage, goals_follow=False):
         self.stage = stage
+        self.goals_follow = goals_follow
         self.cars = stage.agents + stage.static_vehicles
         self.restart()
 
     def restart(self):
         self.at = [car.at for car in self.cars]
         self.speed = [car.speed for car in self.cars]
+        self.goal = [car.goal for car in self.stage.agents]
 
     def advance(self, pushes, drives, on_map):
         """Moves the driving agents one step and returns the facts of every agent, judged from that one snapshot.
@@ -43,18 +48,29 @@ class Motion:
                 self.speed[r] = min(max(self.speed[r] + pushes[r] - COAST, 0), FASTEST)
                 self.at[r] += self.speed[r]
         present = [*on_map[:num_agents], *([True] * len(self.stage.static_vehicles))]
-        return [
-            Facts(
-                goal=self._goal_onset(r, before[r]),
+        facts = []
+        for r in range(num_agents):
+            if not drives[r]:
+                facts.append(NOTHING)
+                continue
+            goal_onset = self._goal_onset(r, before[r])
+            facts.append(Facts(
+                goal=goal_onset,
                 collision=self._collision_onset(r, before, present),
                 offroad=self._offroad_onset(r, before[r]),
-            ) if drives[r] else NOTHING
-            for r in range(num_agents)
-        ]
+                goal_follows=goal_onset and self._set_next_goal(r),
+            ))
+        return facts
 
     def _goal_onset(self, r, before):
-        goal = self.stage.agents[r].goal + 0.5
-        return before - GOAL_RADIUS <= goal <= self.at[r] + GOAL_RADIUS
+        return before - GOAL_RADIUS <= self.goal[r] + 0.5 <= self.at[r] + GOAL_RADIUS
+
+    def _set_next_goal(self, r):
+        following = self.goal[r] + GOAL_SPACING
+        follows = self.goals_follow and following < LANE_END
+        if follows:
+            self.goal[r] = following
+        return follows
 
     def _offroad_onset(self, r, before):
         car = self.cars[r]

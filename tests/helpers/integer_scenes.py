@@ -24,6 +24,10 @@ FASTEST = 300
 """40 m/s, the default max_speed_mps."""
 GOAL_RADIUS = 150
 """2 m, the default goal_radius_m."""
+GOAL_SPACING = 300
+"""4 m, of goals that follow one another."""
+LANE_END = 2250
+"""30 m, where all lanes end."""
 FAR_GOAL = 150_000
 """2 km: no trial of these tests is long enough."""
 LANE_GAP_M = 12.0
@@ -109,7 +113,7 @@ class Stage:
         )
         lanes = sorted({car.lane for car in cars})
         lines = [
-            ("lane", [self.place(-2.0, k * LANE_GAP_M), self.place(30.0, k * LANE_GAP_M)]) for k in lanes
+            ("lane", [self.place(-2.0, k * LANE_GAP_M), self.place(LANE_END * NOTCH_M, k * LANE_GAP_M)]) for k in lanes
         ]
         for wall in self.walls:
             x, y = (wall.at + 0.5) * NOTCH_M, wall.lane * LANE_GAP_M

@@ -149,10 +149,14 @@ def law_8_events_are_rewarded_in_their_step(rollout):
     codes = {"goal": GOAL, "collision": COLLISION, "offroad": OFFROAD}
     reached_goal = np.array([["goal" in events for events in agent] for agent in rollout.events])
     for start, stop in rollout.trials():
-        rollout.check(reached_goal[start:stop].sum(axis=0) <= 1, "the goal is rewarded once a trial")
+        if responses["goal"] != "next":
+            rollout.check(reached_goal[start:stop].sum(axis=0) <= 1, "the goal is rewarded once a trial")
     for (t, r), events in np.ndenumerate(rollout.events):
         if rollout.disturbed[t, r]:
             continue  # its reward is 0 whatever happened
+        if rollout.config.on_goal == "next":
+            # Channels do not tell whether another goal follows; where none does, the agent is removed.
+            responses["goal"] = "remove" if rollout.stopped_driving[t, r] and rollout.removed[t, r] else "ignore"
         ending = [
             name for name in ("collision", "offroad", "goal") if name in events and responses[name] != "ignore"
         ]

@@ -127,7 +127,8 @@ class Lockstep:
 
     def compare_metrics(self):
         actual, expected = self.batch.metrics(), self.expected.metrics
-        pairs = {name: expected.metric(name) for name in METRICS}
+        names = [*METRICS, "goals"] if self.config.on_goal == "next" else METRICS
+        pairs = {name: expected.metric(name) for name in names}
         for k in range(self.config.max_trials):
             pairs[f"trial_{k}_score"] = expected.metric("score", k)
             if k:

@@ -29,11 +29,12 @@ class OutOfOrder(Exception):
 
 
 class Facts(NamedTuple):
-    """Event onsets of one agent in one step."""
+    """Event onsets of one agent in one step, and whether another goal follows the one that it reached."""
 
     goal: bool = False
     collision: bool = False
     offroad: bool = False
+    goal_follows: bool = False
 
 
 NOTHING = Facts()
@@ -72,8 +73,11 @@ class Rules:
             restart=restart,
         )
 
-    def response(self, event):
-        return getattr(self, f"on_{event}")
+    def response(self, event, facts):
+        response = getattr(self, f"on_{event}")
+        if response == "next":
+            return "ignore" if facts.goal_follows else "remove"
+        return response
 
     def reward_of(self, event):
         return getattr(self, f"{event}_reward")
@@ -88,6 +92,7 @@ class Agent:
     steps_driven: int = 0
     events: set = field(default_factory=set)
     event_rewards: dict = field(default_factory=lambda: dict.fromkeys(EVENTS, 0.0))
+    goals: int = 0
     scored: bool = False
     ended_as: str = "none"
     last_reward: float = 0.0
@@ -223,7 +228,7 @@ class World:
                 continue
             agent.steps_driven += 1
             events = {event for event in EVENTS if getattr(facts[r], event)}
-            if "goal" in agent.events:
+            if "goal" in agent.events and rules.on_goal != "next":
                 events.discard("goal")
             agent.events |= events
             rewards[r] = math.fsum(rules.reward_of(event) for event in events)
@@ -232,9 +237,11 @@ class World:
                 agent.event_rewards[event] += rules.reward_of(event)
             if "goal" in events and not agent.events & {"collision", "offroad"}:
                 agent.scored = True
-            ending = [event for event in EVENTS if event in events and rules.response(event) != "ignore"]
+            agent.goals += "goal" in events
+            responses = {event: rules.response(event, facts[r]) for event in EVENTS if event in events}
+            ending = [event for event, response in responses.items() if response != "ignore"]
             if ending:
-                removes = any(rules.response(event) == "remove" for event in ending)
+                removes = "remove" in responses.values()
                 agent.state = "removed" if removes else "stopped"
                 ended_by_event[r] = True
                 outcomes[r] = ending[0]
@@ -272,6 +279,7 @@ class World:
         self.metrics.record(self.first_agent + r, self.trial, {
             "score": float(agent.scored),
             "goal": float("goal" in agent.events),
+            "goals": float(agent.goals),
             "collision": float("collision" in agent.events),
             "offroad": float("offroad" in agent.events),
             "timeout": float(agent.ended_as == "timeout"),

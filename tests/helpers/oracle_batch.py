@@ -82,7 +82,7 @@ class OracleBatch:
         self.episodes[w] += 1
         chosen = (w + self.episodes[w]) % len(self.stages) if scene_index is None else scene_index[w]
         self.scene_index[w] = chosen
-        self.motions[w] = Motion(self.stages[chosen])
+        self.motions[w] = Motion(self.stages[chosen], self.config.on_goal == "next")
 
     def _present(self, w):
         count = len(self.stages[self.scene_index[w]].agents)

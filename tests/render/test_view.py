@@ -15,6 +15,7 @@ from views import BAR_PX, SIZE, bodies, count_of, crash
 
 from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene
 from drive_env.render import SceneView, colours
+from drive_env.render.traffic import OPEN_GOAL
 
 # ---- the array ----
 
@@ -138,6 +139,25 @@ def test_agents_have_the_colour_of_their_state():
             # Crosses hide some of a body, and cars that met some of each other.
             assert bodies(picture, state).sum() > 0.4 * agents * one_car, colours.STATE_NAMES[state]
         assert bodies(picture, colours.DRIVING).sum() == pytest.approx(one_car, rel=0.25)
+
+
+def test_a_goal_is_drawn_where_the_agent_drives_next_and_as_a_disc_after_the_last():
+    """A car reaches goals at 10 and 30 m, and its lane ends before a third. The other one is static."""
+    scene = bare_scene([(0.0, 0.0, 0.0), (40.0, 8.0, 0.0)], goals=[(10.0, 0.0), (40.0, 8.0)], speeds=[10.0, 0.0],
+                       roads=[("lane", [(0.0, 0.0), (40.0, 0.0)])])
+    with started(scene, on_goal="next", goal_spacing_m=20.0) as batch:
+        look, car_px, goal_px = SceneView(batch, size=SIZE), [], []
+        for _ in range(2):
+            picture = look.frame()
+            ring = of_colour(picture, OPEN_GOAL, tolerance=2)
+            ring[: BAR_PX.top] = ring[-BAR_PX.bottom :] = False
+            car_px.append(places(bodies(picture, colours.DRIVING)).mean(axis=0)[0])
+            goal_px.append(places(ring).mean(axis=0)[0])
+            drive(batch, 12)
+        # While the car moved by 12 m, its goal moved by 20 m.
+        assert np.ptp(goal_px) / np.ptp(car_px) == pytest.approx(20 / 12, rel=0.02)
+        drive(batch, 4)
+        assert batch.removed[0] and bodies(look.frame(), colours.GOAL).sum() > 20
 
 
 def test_a_removed_agent_is_not_drawn():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bare_scene import bare_scene, drive, started
 from opened_page import DESKTOP, PHONE, Opened
 
 from drive_env import Batch, DriveConfig, generate_scene
@@ -86,6 +87,25 @@ def test_stop_lines_have_the_colour_of_their_light(chromium, tmp_path):
             assert drawn == wanted
             seen.add(state)
     assert len(seen) >= 2 and page.console() == []
+
+
+def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path):
+    """A car at 10 m/s reaches its goal at 20 m in step 19, after which the next one is at 50 m."""
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
+                       roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
+    with started(scene, on_goal="next", goal_spacing_m=30.0, goal_radius_m=1.5) as batch:
+        recorder = Recorder(batch)
+        for _ in range(30):
+            recorder.capture()
+            drive(batch)
+        recorder.recording().save_html(tmp_path / "page.html")
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP, "#agent=0")
+    for step, distance in ((0, "20.0 m"), (18, "2.0 m"), (19, "31.0 m"), (29, "21.0 m")):
+        page.run("replay.goTo(arguments[0])", step)
+        page.rest()
+        assert f"goal {distance}" in " ".join(page.text("#section-now").split())
+    assert page.console() == []
 
 
 def test_an_address_opens_its_trial_step_and_agent(page):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from replay_reader import Page
-from scripted_scenes import IGNORE_ALL
+from scripted_scenes import IGNORE_ALL, driver, stage
 
 from drive_env import REWARD_TERMS, Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
@@ -113,8 +113,26 @@ def test_the_map_and_the_goals_are_exact(played):
     for name in ("x_m", "y_m", "start", "kind", "width_m"):
         assert (page.array(f"scene0/road_{name}")[0] == getattr(roads, name)).all(), name
     for number, trial in enumerate(recording.trials):
-        assert (page.array(f"trial{number}/goal_m") == trial.goal_m.T).all()
+        for axis, name in enumerate(("goal_x_m", "goal_y_m")):
+            assert (page.array(f"trial{number}/{name}") == trial.goal_m[:, :, axis].T).all()
         assert (trial.goal_m == objects.goal_m[roles.objects[: roles.num_agents]]).all()
+
+
+def test_a_recording_has_the_goal_of_every_frame():
+    """A car that may swerve reaches its goal at 10 m and then has one 30 m further."""
+    scene = stage([driver(0.0, speed_mps=10.0, goal_m=(10.0, 0.0))], [("lane", [(0.0, 0.0), (90.0, 0.0)])])
+    config = DriveConfig(trial_steps=20, max_trials=2, on_goal="next", goal_spacing_m=30.0, goal_radius_m=8.0)
+    goals = []
+    with Batch(scene, config=config) as batch:
+        recorder = Recorder(batch)
+        rollout(batch, recorder, RandomDriver(batch, 1), 2, lambda: goals.append(batch.trial_state()["goal_m"]))
+        recording = recorder.recording()
+    page = Page(recording.html())
+    stored = np.concatenate([trial.goal_m for trial in recording.trials])
+    assert (stored == goals).all() and stored[[0, 20, 21], 0, 0].tolist() == [10.0, 40.0, 10.0]
+    for axis, name in enumerate(("goal_x_m", "goal_y_m")):
+        shown = np.concatenate([page.frames(f"trial{number}/{name}") for number in range(2)])
+        assert (shown == stored[..., axis]).all()
 
 
 def test_stop_lines_and_what_lights_show_are_recorded():

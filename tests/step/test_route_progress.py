@@ -105,7 +105,8 @@ def test_a_config_needs_the_parts_of_a_scene_whose_facts_it_uses():
     logs, routes = lib.DRV_SCENE_AGENT_LOGS, lib.DRV_SCENE_ROUTES
     for choices, parts in (({}, 0), ({"detailed_metrics": True}, 0), ({"reward_terms": True}, logs + routes),
                            ({"reward": {"distance_to_log_per_m_s": 0.1}}, logs),
-                           ({"reward_ranges": {"route_progress_per_m": (0.0, 0.1)}}, routes)):
+                           ({"reward_ranges": {"route_progress_per_m": (0.0, 0.1)}}, routes),
+                           ({"on_goal": "next"}, lib.DRV_SCENE_LANE_GRAPH)):
         assert lib.drv_scene_parts_of(native_config(DriveConfig(**choices))) == parts
 
 

@@ -39,8 +39,9 @@ enum {
     DRV_CODE_OUTCOME_SHIFT = 6
 };
 
-/* Parts that a scene has only where it was created with them: the logs of its agents, and their routes. */
-enum { DRV_SCENE_AGENT_LOGS = 1, DRV_SCENE_ROUTES = 2 };
+/* Parts that a scene has only where it was created with them: the logs of its agents, their routes, and the lane graph,
+ * which routes need too. */
+enum { DRV_SCENE_AGENT_LOGS = 1, DRV_SCENE_ROUTES = 2, DRV_SCENE_LANE_GRAPH = 4 };
 
 /* The parts that every scene of a batch of this config must have, as a sum. */
 int32_t drv_scene_parts_of(const drv_config *config);

@@ -17,7 +17,8 @@ typedef enum drv_term {
     DRV_TERM_COUNT
 } drv_term;
 
-typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2 } drv_event_response;
+/* DRV_NEXT is a response to goals alone: the agent gets another one. */
+typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2, DRV_NEXT = 3 } drv_event_response;
 typedef enum drv_dynamics {
 #define X(symbol, name, ...) DRV_##symbol,
     DRV_DYNAMICS(X)

@@ -158,7 +158,7 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
     return DRV_OK;
 }
 
-/* Whether the scene has the parts from which the facts of reward terms come. */
+/* Checks that the scene has the parts that reward terms and on_goal need. */
 static drv_status check_parts(const drv_scene *scene, int32_t parts, char *message) {
     if (parts & DRV_SCENE_AGENT_LOGS && scene->agent_log_frames == 0)
         return drv_fail(message, DRV_ERROR_SCENE,
@@ -168,6 +168,10 @@ static drv_status check_parts(const drv_scene *scene, int32_t parts, char *messa
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s was created with has_routes 0; where a term of the reward is the progress along "
                         "the route, it must be 1", scene->name);
+    if (parts & DRV_SCENE_LANE_GRAPH && !scene->lanes.point_start)
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "scene %.80s was created without lane_start; where on_goal is next, it must be given",
+                        scene->name);
     return DRV_OK;
 }
 
@@ -213,6 +217,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .coplayer_agents = setup->config.coplayers > 0.0f ? setup->agents_per_world : 0,
                        .mask_agents = setup->config.action_mask ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
+                       .next_goals = setup->config.on_goal == DRV_NEXT ? setup->agents_per_world : 0,
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
                        .traffic_controls = setup->config.traffic_controls ? controls : 0,
                        .control_agents = setup->config.traffic_controls ? setup->agents_per_world : 0,

@@ -101,17 +101,6 @@ void drv_lanes_fill(drv_lanes *lanes, const drv_scene_input *in) {
     fill_links(lanes, in);
 }
 
-drv_point drv_lane_point(const drv_lanes *lanes, int32_t lane, float arc_m) {
-    const int32_t last = lanes->point_start[lane + 1] - 1;
-    int32_t i = lanes->point_start[lane];
-    while (i < last && lanes->arc_m[i + 1] <= arc_m) i++;
-    if (i == last) return (drv_point){lanes->x_m[i], lanes->y_m[i]};
-    const float step_m = lanes->arc_m[i + 1] - lanes->arc_m[i];
-    const float share = step_m > 0.0f ? drv_clip((arc_m - lanes->arc_m[i]) / step_m, 0.0f, 1.0f) : 0.0f;
-    return (drv_point){lanes->x_m[i] + share * (lanes->x_m[i + 1] - lanes->x_m[i]),
-                       lanes->y_m[i] + share * (lanes->y_m[i + 1] - lanes->y_m[i])};
-}
-
 drv_lane_place drv_lane_nearest(const drv_lanes *lanes, int32_t lane, drv_point at, const drv_point *ahead) {
     drv_lane_place best = {lane, 0.0, INFINITY};
     for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {

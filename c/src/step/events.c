@@ -8,6 +8,7 @@
 #include "math/bits.h"
 #include "math/geometry.h"
 #include "math/vector.h"
+#include "step/goals.h"
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/sweep.h"
@@ -154,13 +155,13 @@ static bool within_goal(const drv_world *world, int32_t agent, drv_point from, d
     return drv_squared_distance_to_segment(goal, from, to) <= radius_m * radius_m;
 }
 
-/* A goal is reached once per trial; an agent that starts inside it must leave it first. */
+/* A goal is reached once; an agent that starts inside it must leave it first. */
 static void detect_goal(drv_world *world, int32_t agent) {
     const drv_point from = {world->previous_x_m[agent], world->previous_y_m[agent]};
     const drv_point to = {world->x_m[agent], world->y_m[agent]};
     float limit_mps = world->config->goal_max_speed_mps;
     world->goal_onset[agent] = 0;
-    if (world->had_goal[agent]) return;
+    if (drv_goals_are_done(world, agent)) return;
     if (world->in_goal_since_start[agent]) {
         world->in_goal_since_start[agent] = within_goal(world, agent, to, to);
         return;

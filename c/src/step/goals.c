@@ -6,6 +6,7 @@
 
 #include "math/geometry.h"
 #include "math/random.h"
+#include "step/lane.h"
 
 int32_t drv_goals_candidate(const drv_world *world, int32_t agent) {
     if (world->scene->candidate_count == 0) return 0;
@@ -27,7 +28,78 @@ void drv_goals_begin(drv_world *world) {
         world->goal_x_m[agent] = goal.x;
         world->goal_y_m[agent] = goal.y;
     }
+    for (int32_t agent = 0; agent < world->sizes.next_goals; agent++) {
+        world->goal_lane[agent] = -1;
+        world->goal_along_m[agent] = 0.0f;
+        world->goal_turns[agent] = world->goals_reached[agent] = 0;
+    }
 }
+
+/* ---- goals that follow one another ---- */
+
+/* The most lanes between two goals. Only a circle of lanes without length has more. */
+enum { NEXT_LANE_LIMIT = 1024 };
+
+/* A point on a lane. */
+typedef struct lane_point {
+    int32_t lane; /* -1: none */
+    float along_m;
+} lane_point;
+
+/* The point nearest to a goal on any lane within reach. Searches the whole map, once per agent and trial. */
+static lane_point nearest_lane_point(const drv_lanes *lanes, drv_point at) {
+    lane_point best = {-1, 0.0f};
+    float best2 = drv_lane_reach_m * drv_lane_reach_m;
+    for (int32_t lane = 0; lane < lanes->road_count; lane++)
+        for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {
+            const drv_point from = {lanes->x_m[i], lanes->y_m[i]}, to = {lanes->x_m[i + 1], lanes->y_m[i + 1]};
+            const float distance2 = drv_squared_distance_to_segment(at, from, to);
+            if (!(distance2 < best2)) continue;
+            const float dx = to.x - from.x, dy = to.y - from.y, length2 = dx * dx + dy * dy;
+            const float share = length2 > 0.0f ? ((at.x - from.x) * dx + (at.y - from.y) * dy) / length2 : 0.0f;
+            const float step_m = lanes->arc_m[i + 1] - lanes->arc_m[i];
+            best = (lane_point){lane, lanes->arc_m[i] + drv_clip(share, 0.0f, 1.0f) * step_m};
+            best2 = distance2;
+        }
+    return best;
+}
+
+/* Draws a successor of a lane; -1 where it has none. */
+static int32_t next_lane(const drv_world *world, int32_t agent, int32_t lane, int32_t turn) {
+    const drv_lanes *lanes = &world->scene->lanes;
+    const int32_t first = lanes->successor_start[lane], count = lanes->successor_start[lane + 1] - first;
+    if (count == 0) return -1;
+    const uint32_t index = (uint32_t)turn * (DRV_OBJECT_LIMIT + 1) + (uint32_t)agent;
+    const uint64_t bits = drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_GOAL_NEXT, index);
+    return lanes->successor[first + (int32_t)drv_random_below(bits, (uint32_t)count)];
+}
+
+bool drv_goals_advance(drv_world *world, int32_t agent) {
+    const drv_lanes *lanes = &world->scene->lanes;
+    lane_point place = {world->goal_lane[agent], world->goal_along_m[agent]};
+    if (place.lane < 0)
+        place = nearest_lane_point(lanes, (drv_point){world->goal_x_m[agent], world->goal_y_m[agent]});
+    if (place.lane < 0) return false;
+
+    /* follow the lanes for the length of the spacing */
+    int32_t turns = world->goal_turns[agent];
+    const int32_t last_turn = turns + NEXT_LANE_LIMIT;
+    place.along_m += world->config->goal_spacing_m;
+    for (float length_m; place.along_m > (length_m = drv_lane_length_m(lanes, place.lane)); turns++) {
+        const int32_t following = turns < last_turn ? next_lane(world, agent, place.lane, turns) : -1;
+        if (following < 0) return false;
+        place = (lane_point){following, place.along_m - length_m};
+    }
+    const drv_point goal = drv_lane_point(lanes, place.lane, place.along_m);
+    world->goal_x_m[agent] = goal.x;
+    world->goal_y_m[agent] = goal.y;
+    world->goal_lane[agent] = place.lane;
+    world->goal_along_m[agent] = place.along_m;
+    world->goal_turns[agent] = turns;
+    return true;
+}
+
+/* ---- observations ---- */
 
 /* Whether the trial has come to its last goal_reveal_s, in which goals are observed; never with 0, not even in the last
  * observation. Half a step is taken off, since the product of whole steps may round to either side of the time. */

@@ -16,6 +16,15 @@ DRV_STEP_API int32_t drv_goals_candidate(const drv_world *world, int32_t agent);
 /* Sets the goal of every agent at the start of a trial: its own, or one of the scene's candidates. */
 DRV_STEP_API void drv_goals_begin(drv_world *world);
 
+/* Whether an agent has no goal left in this trial. */
+static inline _Bool drv_goals_are_done(const drv_world *world, int32_t agent) {
+    return world->had_goal[agent] && world->sizes.next_goals == 0;
+}
+
+/* Sets the goal that follows the one that an agent has reached: goal_spacing_m further along the lanes, at each fork on
+ * a drawn one. Returns false, and leaves the goal as it is, where the lanes end before. */
+DRV_STEP_API _Bool drv_goals_advance(drv_world *world, int32_t agent) __attribute__((noinline));
+
 /* Whether an agent observes its goal where the config hides goals. Not inlined: its caller would be slower where it is
  * not called. */
 DRV_STEP_API _Bool drv_goals_is_revealed(const drv_world *world, int32_t agent) __attribute__((noinline));

@@ -6,10 +6,6 @@
 #include "math/geometry.h"
 #include "step/phases.h"
 
-/* Farther from every centre line than this, an agent is on no lane: more than a lane width, so that an agent beside the
- * outermost lane still has it. */
-static const float lane_reach_m = 5.0f;
-
 /* Metres by which a lane seems farther away per unit of 1 - cos(heading error). A lane against the heading seems 2 m
  * farther, so an agent that drives well inside its own lane never has the opposite one. */
 static const float lane_turn_cost_m = 1.0f;
@@ -49,14 +45,14 @@ static void locate(drv_world *world, int32_t agent) {
     float best_cost_m = INFINITY;
     int32_t lane = -1;
     const drv_window window =
-        drv_grid_window(&scene->grid, at.x, at.y, lane_reach_m + 0.5f * drv_segment_limit_m + drv_rounding_m);
+        drv_grid_window(&scene->grid, at.x, at.y, drv_lane_reach_m + 0.5f * drv_segment_limit_m + drv_rounding_m);
     for (int32_t y = window.first_row; y <= window.last_row; y++) {
         const int32_t *cells = segments->cell_start + y * scene->grid.columns;
         for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
             if (!is_centre_line(scene, i)) continue;
             const lane_pose pose = pose_on(segments, i, at, ahead);
             const float cost_m = pose.distance_m + lane_turn_cost_m * (1.0f - pose.cos_error);
-            if (pose.distance_m > lane_reach_m || cost_m >= best_cost_m) continue;
+            if (pose.distance_m > drv_lane_reach_m || cost_m >= best_cost_m) continue;
             best = pose;
             best_cost_m = cost_m;
             lane = scene->segment_road[i];

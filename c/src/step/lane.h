@@ -8,6 +8,10 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
+/* Farther from every centre line than this, an agent or goal is on no lane: more than a lane width, so that an agent
+ * beside the outermost lane still has it. */
+static const float drv_lane_reach_m = 5.0f;
+
 /* Sets the facts of every agent to those without a lane. */
 DRV_STEP_API void drv_lane_begin(drv_world *world);
 

@@ -3,6 +3,7 @@
  * came along its route. */
 #include <math.h>
 
+#include "step/goals.h"
 #include "step/phases.h"
 #include "step/route_progress.h"
 
@@ -47,7 +48,7 @@ void drv_measures_take(drv_world *world, drv_scratch *scratch) {
     for (int32_t agent = 0; agent < agents; agent++) {
         const bool drives = world->status[agent] == DRV_DRIVING;
         /* had_goal is of earlier steps: trial_judge follows. So the step that reaches the goal still has progress. */
-        if (!drives || world->had_goal[agent]) world->progress_m[agent] = 0.0f;
+        if (!drives || drv_goals_are_done(world, agent)) world->progress_m[agent] = 0.0f;
         if (drives) world->distance_m[agent] += fabsf(world->speed_mps[agent]) * dt_s;
     }
     for (int32_t agent = 0; agent < world->sizes.comfort_agents; agent++)

@@ -60,8 +60,13 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(int32_t, "i4", sign_steps, DRV_CONTROLLED_VEHICLES, "steps for which it has stood before a stop sign",          \
       "trial_restart, traffic_plan")                                                                                 \
     /* agents: goals */                                                                                              \
-    X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart")                                                       \
-    X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart")                                                       \
+    X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
+    X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
+    /* agents: goals that follow one another; no entries where on_goal is another than next */                       \
+    X(int32_t, "i4", goal_lane, DRV_NEXT_GOALS, "road of the goal; -1 not yet found", "trial_restart, trial_judge")  \
+    X(float, "f4", goal_along_m, DRV_NEXT_GOALS, "m along it", "trial_restart, trial_judge")                         \
+    X(int32_t, "i4", goal_turns, DRV_NEXT_GOALS, "lanes passed since the first goal", "trial_restart, trial_judge") \
+    X(int32_t, "i4", goals_reached, DRV_NEXT_GOALS, "in this trial", "trial_restart, trial_judge")                   \
     /* agents: events of the step, and the state that detects their onset */                                         \
     X(uint8_t, "u1", collision_onset, DRV_AGENTS, "an overlap with a vehicle began", "trial_restart, events_detect") \
     X(int32_t, "i4", collision_vehicle, DRV_AGENTS, "lowest vehicle whose overlap began, else -1",                   \
@@ -99,7 +104,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, measures_take")                                                                                \
     /* agents: the route of each; no entries where nothing uses it */                                                \
     X(float, "f4", route_m, DRV_ROUTE_AGENTS, "m along the route to the goal", "trial_restart, measures_take")       \
-    X(float, "f4", route_progress_m, DRV_ROUTE_AGENTS, "m along it in the step, 0 once the goal was reached",        \
+    X(float, "f4", route_progress_m, DRV_ROUTE_AGENTS, "m along it in the step, 0 once its goal was reached",        \
       "trial_restart, measures_take")                                                                                \
     /* agents: proximity; no entries where nothing uses it */                                                        \
     X(float, "f4", time_to_collision_s, DRV_PROXIMITY_AGENTS, "s, at most the horizon",                              \
@@ -182,6 +187,7 @@ typedef struct drv_sizes {
     int32_t coplayer_agents;  /* agents, or 0 where there are no co-players */
     int32_t mask_agents;      /* agents, or 0 where actions have no masks */
     int32_t has_weights;      /* 1: reward terms have ranges */
+    int32_t next_goals;       /* agents, or 0 where no goal follows another */
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
     int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */
     int32_t control_agents;   /* agents, or 0 likewise */

@@ -141,6 +141,14 @@ static int32_t judge_violations(drv_world *world, int32_t agent) {
                     stop_sign_onset ? config->on_stop_sign : DRV_IGNORE);
 }
 
+/* The response to a goal that was reached. Where another one follows, it is ignored; an agent whose lanes end has
+ * finished and is removed. */
+static int32_t goal_response(drv_world *world, int32_t agent) {
+    if (world->config->on_goal != DRV_NEXT) return world->config->on_goal;
+    world->goals_reached[agent]++;
+    return drv_goals_advance(world, agent) ? DRV_IGNORE : DRV_REMOVE;
+}
+
 /* Stores the events of a driving agent and applies the strongest of their responses. */
 static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
     const drv_config *config = world->config;
@@ -157,7 +165,7 @@ static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
 
     const int32_t on_collision = collision_onset ? config->on_collision : DRV_IGNORE;
     const int32_t on_offroad = offroad_onset ? config->on_offroad : DRV_IGNORE;
-    const int32_t on_goal = goal_onset ? config->on_goal : DRV_IGNORE;
+    const int32_t on_goal = goal_onset ? goal_response(world, agent) : DRV_IGNORE;
     const int32_t response = stronger(stronger(on_collision, on_offroad), stronger(on_violation, on_goal));
     if (response == DRV_IGNORE) return;
     world->outcome[agent] = on_collision != DRV_IGNORE ? DRV_OUTCOME_COLLISION

@@ -67,9 +67,9 @@ function boxOfAgents(scene) {
   const box = {left: Infinity, right: -Infinity, low: Infinity, high: -Infinity};
   for (const trial of trials.filter((one) => one.scene === scene))
     for (let agent = 0; agent < trial.agents; agent++) {
-      widen(box, trial.goal[agent], trial.goal[trial.agents + agent]);
       for (let frame = 0; frame < trial.frames; frame++) {
         const i = at(trial, agent, frame);
+        widen(box, trial.goalX[i], trial.goalY[i]);
         if (trial.present[i]) widen(box, trial.x[i], trial.y[i]);
       }
     }

@@ -30,8 +30,8 @@ function drawPath(brush, trial, agent, first, last, colourName, dashes, width) {
 }
 
 function drawGoal(brush, trial, agent, step) {
-  const {context, camera} = brush, {goal} = trial;
-  const [right, down] = toPixels(brush, goal[agent], goal[trial.agents + agent]);
+  const {context, camera} = brush, i = at(trial, agent, clampStep(trial, step));
+  const [right, down] = toPixels(brush, trial.goalX[i], trial.goalY[i]);
   const pose = poseAt(trial, agent, step), [fromRight, fromDown] = toPixels(brush, pose.x, pose.y);
   context.save();
   context.strokeStyle = colour("--path");

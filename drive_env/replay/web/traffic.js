@@ -104,7 +104,7 @@ function drawGoals(brush, trial, frame) {
   context.lineWidth = 1.5;
   for (let agent = 0; agent < trial.agents; agent++) {
     if (stateOf(trial, agent, frame) !== DRIVING) continue;
-    const [right, down] = toPixels(brush, trial.goal[agent], trial.goal[trial.agents + agent]);
+    const i = at(trial, agent, frame), [right, down] = toPixels(brush, trial.goalX[i], trial.goalY[i]);
     context.beginPath();
     context.arc(right, down, Math.max(3, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
     context.strokeStyle = colour("--state-0");

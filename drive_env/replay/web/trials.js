@@ -32,7 +32,7 @@ function makeTrial(recording, scenes, number) {
   const read = (name) => recording.array(`trial${number}/${name}`);
   const trial = {
     ...head, number, scene, agents: scene.agents, vehicles: scene.ids.length, lastStep: head.frames - 1,
-    goal: read("goal_m"), weights: read("weights"), hidden: read("hidden"),
+    goalX: read("goal_x_m"), goalY: read("goal_y_m"), weights: read("weights"), hidden: read("hidden"),
     x: read("x_m"), y: read("y_m"), heading: read("heading_rad"), speed: read("speed_mps"), present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
     lights: read("light_state"), actions: read("actions"), own: once(() => read("own")),
@@ -122,8 +122,8 @@ function rewardUpTo(recording, trial, agent, frame, from = 0) {
 }
 
 function goalDistance(trial, agent, frame) {
-  const i = at(trial, agent, frame), goal = trial.goal;
-  return Math.hypot(goal[agent] - trial.x[i], goal[trial.agents + agent] - trial.y[i]);
+  const i = at(trial, agent, frame);
+  return Math.hypot(trial.goalX[i] - trial.x[i], trial.goalY[i] - trial.y[i]);
 }
 
 /* The first step at which an agent is more than `limit_m` from its position in another trial, or null. */
