@@ -15,7 +15,7 @@ EVENT_RESPONSES = ("ignore", "stop", "remove")
 """What happens to an agent after an event."""
 
 GOAL_RESPONSES = (*EVENT_RESPONSES, "next")
-"""What happens to an agent after a goal; with "next" it gets another one."""
+"""What happens to an agent that reaches its goal; with "next" it has another goal from then on."""
 
 CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
 """Named values of `control`; the other form is a tuple of object ids."""
@@ -286,10 +286,10 @@ class DriveConfig(Checked):
     goal_max_speed_mps: float | None = setting(
         None, "m/s", "highest speed at which the goal counts as reached", number(0.0, 150.0, none="any speed"))
     on_goal: str = setting(
-        "remove", "", "what happens to an agent that reaches its goal; 'next': it gets another one, `goal_spacing_m` "
-        "further along the lanes, and is removed where these end before", choice(*GOAL_RESPONSES))
+        "remove", "", "what happens to an agent that reaches its goal; 'next': it has another goal from then on, "
+        "`goal_spacing_m` further along the lanes, and is removed where these end before", choice(*GOAL_RESPONSES))
     goal_spacing_m: float = setting(
-        40.0, "m", "length along the lanes from a goal to the one that follows it with `on_goal` 'next'",
+        40.0, "m", "length along the lanes from a goal to the next one, with `on_goal` 'next'",
         number(1.0, 1000.0))
     on_collision: str = setting("stop", "", "what happens to an agent that collides", choice(*EVENT_RESPONSES))
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
