@@ -67,6 +67,9 @@ class ObservationConfig(Checked, group="observation"):
     goal_reveal_share: float = setting(
         0.0, "1", "share of the trials in which an agent observes its goal from the first step on, in spite of "
         "`goal_reveal_s`; drawn per agent and trial", number(0.0, 1.0))
+    goal_reveal_delay_s: float = setting(
+        0.0, "s", "the trials of `goal_reveal_share` show the goal after a delay, drawn uniformly from 0 to this per "
+        "agent and trial", number(0.0, 1e5))
     time_left: str = setting(
         "off", "", "where the share of the trial's steps that is left is observed: 'off': nowhere; 'actor': by agents, "
         "as `ego/time_left`, and critics; 'critic': by critics alone, as `critic/time_left`",
@@ -410,6 +413,9 @@ class DriveConfig(Checked):
         if self.observation.goal_reveal_share and self.observation.goal_reveal_s is None:
             raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
                               "observation.goal_reveal_s None, where the goal is always observed, it must be 0")
+        if self.observation.goal_reveal_delay_s and not self.observation.goal_reveal_share:
+            raise ConfigError(f"observation.goal_reveal_delay_s is {self.observation.goal_reveal_delay_s}; with "
+                              "observation.goal_reveal_share 0, where no trial shows the goal early, it must be 0")
         if self.on_goal != "next":
             if self.goal_spacing_m != DriveConfig.goal_spacing_m:
                 raise ConfigError(f"goal_spacing_m is {self.goal_spacing_m}; with on_goal {self.on_goal!r} it must be "

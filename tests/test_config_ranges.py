@@ -112,6 +112,7 @@ OBSERVATIONS = {
     "controls": count(0, 255),
     "goal_reveal_s": number(0.0, 1e5, none=True),
     "goal_reveal_share": number(0.0, 1.0),
+    "goal_reveal_delay_s": number(0.0, 1e5),
     "time_left": choice("off", "actor"),
     "reveal_hidden": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
 }
@@ -167,6 +168,7 @@ NEEDED = {
     (DynamicsConfig, "model"): {"action_type": "continuous"},
     (DriveConfig, "goal_spacing_m"): {"on_goal": "next"},
     (ObservationConfig, "goal_reveal_share"): {"observation": {"goal_reveal_s": 0.0}},
+    (ObservationConfig, "goal_reveal_delay_s"): {"observation": {"goal_reveal_s": 0.0, "goal_reveal_share": 0.5}},
 }
 """What a `DriveConfig` needs for a field to have an effect, or for each of its values to be allowed."""
 

@@ -120,10 +120,11 @@ def test_the_goal_is_observed_in_the_last_reveal_s_of_each_trial(reveal_s, obser
     assert shown == (per_trial + per_trial)[:len(shown)]
 
 
-def goal_distances(task, share, steps, reveal_s=0.4):
+def goal_distances(task, share, steps, reveal_s=0.4, delay_s=0.0):
     """(observations, worlds) of `ego/goal_distance`, of 0 where the goal is hidden; and everything else observed."""
     config = task.config.replace(on_offroad="ignore", on_goal="ignore",
-                                 observation={"goal_reveal_s": reveal_s, "goal_reveal_share": share})
+                                 observation={"goal_reveal_s": reveal_s, "goal_reveal_share": share,
+                                              "goal_reveal_delay_s": delay_s})
     with Batch(task.scenes, num_worlds=400, config=config, seed=2) as batch:
         distance = batch.observation_layout()["ego/goal_distance"].slice.start
         batch.reset()
@@ -150,6 +151,22 @@ def test_a_share_of_trials_shows_the_goal_from_the_first_observation_on():
     # 4 standard deviations of 800 draws, and of 400 pairs that are equal with probability 0.58.
     assert abs(shown.mean() - share) < 4 * np.sqrt(share * (1 - share) / 800)
     assert abs((shown[0] == shown[1]).mean() - 0.58) < 4 * np.sqrt(0.58 * 0.42 / 400)
+
+
+def test_a_delay_shows_the_same_trials_from_a_uniformly_drawn_step_on():
+    """A delay of twice the trial: half of the draws are too late."""
+    task, share, steps = hidden_exit(3, trials=1, seeds=range(4)), 0.8, 29
+    at_once, other = goal_distances(task, share, steps, reveal_s=0.0)
+    late, late_other = goal_distances(task, share, steps, reveal_s=0.0, delay_s=12.0)
+    assert (other == late_other).all() and not late[:, at_once[0] == 0].any()
+    hidden_steps = (late[:, at_once[0] > 0] == 0).sum(0)
+    for world, count in enumerate(hidden_steps):  # hidden up to its draw, shown from then on
+        assert (late[count:, at_once[0] > 0][:, world] == at_once[count:, at_once[0] > 0][:, world]).all()
+    # The steps 0 to 29 of 0.2 s; 4 standard deviations of a share of some 320 draws.
+    for step in (0, 10, 20, 29):
+        expected = step * 0.2 / 12.0
+        found = (hidden_steps <= step).mean()
+        assert abs(found - expected) <= 4 * np.sqrt(max(expected * (1 - expected), 0.003) / len(hidden_steps))
 
 
 @pytest.mark.parametrize("exits", [2, 3, 4, 5])
@@ -181,6 +198,8 @@ def test_bad_arguments_are_refused():
         hidden_exit(reveal_s=1.0)
     with pytest.raises(ConfigError, match=r"goal_reveal_share is 0.5; with .* None, .* it must be 0"):
         hidden_exit().config.replace(observation={"goal_reveal_share": 0.5, "goal_reveal_s": None})
+    with pytest.raises(ConfigError, match="goal_reveal_delay_s is 2.0; with .*share 0, .* it must be 0"):
+        hidden_exit().config.replace(observation={"goal_reveal_delay_s": 2.0})
     with pytest.raises(ConfigError, match="knowledge is 'all'; it must be one of 'memory'"):
         optimal_scores(3, 3, "all")
     with pytest.raises(ConfigError, match="revealed is 'no'; it must be True or False"):

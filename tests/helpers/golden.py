@@ -63,6 +63,9 @@ ROLLOUTS = {
                   "dt_s": 0.5, "detailed_metrics": True, "action_type": "continuous"},
     "exits/shared": {"max_trials": 3, "trial_steps": 30, "dt_s": 0.2, "action_type": "continuous",
                      "observation": {"partners": 0, "roads": 16, "goal_reveal_s": 1.0, "goal_reveal_share": 0.4}},
+    "exits/delayed": {"max_trials": 2, "trial_steps": 20, "dt_s": 0.2, "action_type": "continuous",
+                      "observation": {"partners": 0, "roads": 16, "goal_reveal_s": 0.0, "goal_reveal_share": 0.7,
+                                      "goal_reveal_delay_s": 4.0}},
     # One rollout for each further vehicle model.
     "town/classic": {**TWO_TRIALS, "dynamics": {"model": "classic", "min_speed_mps": -2.0},
                      "action_type": "continuous"},

@@ -145,7 +145,8 @@
     X(float, friction, "f4", 1e-3, 10, NAN, "")                                                \
     X(float, goal_radius_m, "f4", 1e-3, 1000, NAN, "")                                         \
     X(float, goal_reveal_s, "f4", -1, 1e6, -1, "") /* below 0: always observed; 0: never */    \
-    X(float, goal_reveal_share, "f4", 0, 1, NAN, "") /* of trials in which it is observed throughout */ \
+    X(float, goal_reveal_share, "f4", 0, 1, NAN, "") /* of trials in which it is observed from early on */ \
+    X(float, goal_reveal_delay_s, "f4", 0, 1e6, NAN, "") /* latest start of that */            \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_NEXT, NAN, "ignore stop remove next")            \
     X(float, goal_spacing_m, "f4", 0.1, 10000, NAN, "")                                        \

@@ -103,21 +103,25 @@ bool drv_goals_advance(drv_world *world, int32_t agent) {
 
 /* Whether the trial has come to its last goal_reveal_s, in which goals are observed; never with 0, not even in the last
  * observation. Half a step is taken off, since the product of whole steps may round to either side of the time. */
-static bool is_near_end(const drv_world *world) {
+static bool is_near_end(const drv_world *world, int32_t elapsed_steps) {
     const float reveal_s = world->config->goal_reveal_s;
-    const int32_t left_steps = world->scene->trial_steps - *world->clock_steps - *world->age_steps;
+    const int32_t left_steps = world->scene->trial_steps - elapsed_steps;
     return reveal_s != 0.0f && ((float)left_steps - 0.5f) * world->scene->dt_s <= reveal_s;
 }
 
-/* Whether the agent observes its goal from the first step of this trial on, drawn with the config's share. */
-static bool is_shown_throughout(const drv_world *world, int32_t agent) {
+/* Whether this is one of the trials that show the agent its goal, drawn with the config's share, and their delay is
+ * over. A number below the share is uniform below it, so that it also draws the delay. */
+static bool is_shown(const drv_world *world, int32_t agent, int32_t elapsed_steps) {
     const float share = world->config->goal_reveal_share;
     if (share == 0.0f) return false;
     const uint32_t index = (uint32_t)*world->trial * (DRV_OBJECT_LIMIT + 1) + (uint32_t)agent; /* below 2^32 */
-    const uint64_t bits = drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_GOAL_REVEAL, index);
-    return drv_random_share(bits) < share;
+    const float drawn = drv_random_share(
+        drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_GOAL_REVEAL, index));
+    const float elapsed_s = (float)elapsed_steps * world->scene->dt_s;
+    return drawn < share && drawn * world->config->goal_reveal_delay_s <= elapsed_s * share;
 }
 
 bool drv_goals_is_revealed(const drv_world *world, int32_t agent) {
-    return is_near_end(world) || is_shown_throughout(world, agent);
+    const int32_t elapsed_steps = *world->clock_steps + *world->age_steps;
+    return is_near_end(world, elapsed_steps) || is_shown(world, agent, elapsed_steps);
 }
