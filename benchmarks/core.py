@@ -1,7 +1,8 @@
 """How fast is the core? Every figure of docs/performance.md, measured on the machine this runs on.
 
     python benchmarks/core.py [--map SCENE] [--seconds S] [--only headline|overlap] [--write docs/performance.md]
-    python benchmarks/core.py --options [--seconds S]    the cost of each option of a config (options.py)
+    python benchmarks/core.py --options [--seconds S] [--write docs/performance.md]
+                                                         the cost of each option of a config (options.py)
 
 The cases of a table are interleaved, round after round, so that load from elsewhere falls on all of them; a figure is
 the median over the rounds. Ratios are to the plain simulator of reference.c in the same round. Without `--map` the
@@ -294,11 +295,18 @@ def import_s() -> float:
                                                   text=True).stdout) for _ in range(ROUNDS))
 
 
-def report_options(seconds: float) -> None:
-    print(table(("option", "compared with", "time of a step"),
-                [(name, base, f"{ratio:.3f}") for name, base, ratio in costs(seconds)]))
-    print()
-    print(table(("also", "agent-steps/s"), [(BUSY, rate(busy_rate(seconds)))]))
+def measured_on() -> str:
+    return (f"Measured {time.strftime('%Y-%m-%d')} on {processor()}, {usable_threads()} usable threads, Python "
+            f"{platform.python_version()}; one thread")
+
+
+def options_part(seconds: float) -> str:
+    """The part of docs/performance.md about options."""
+    rows = [(name, base, f"{ratio:.2f}") for name, base, ratio in costs(seconds)]
+    return "\n\n".join([
+        textwrap.fill(f"{measured_on()}, a town of 14 agents, 16 worlds.", 120),
+        table(("option", "compared with", "time of a step, over that without it"), rows),
+        f"{BUSY}: {rate(busy_rate(seconds))} agent-steps/s."])
 
 
 def rate(value: float) -> str:
@@ -309,8 +317,7 @@ def page(found: dict) -> str:
     """The measured part of docs/performance.md."""
     fast = [(name, rate(value), f"{ratio:.2f}") for name, value, ratio in found["headline"]]
     parts = [
-        textwrap.fill(f"Measured {found['date']} on {found['machine']}, {found['threads']} usable threads, "
-                      f"Python {found['python']}; one thread unless said otherwise, {found['scene']}, 64 worlds.", 120),
+        textwrap.fill(f"{found['measured']} unless said otherwise, {found['scene']}, 64 worlds.", 120),
         table(("case", "agent-steps/s", "ratio to the plain reference"), fast),
         table(("phase", "ns per agent-step"), [(f"`{name}`", f"{ns:.0f}") for name, ns in found["phases"]]),
         table(("also", "measured"), [(name, value) for name, value in found["also"]]),
@@ -343,10 +350,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="length of each case in each round (default 1)")
     parser.add_argument("--only", choices=["headline", "overlap", "all"], default="all")
     parser.add_argument("--options", action="store_true", help="measure the cost of each option of a config, alone")
-    parser.add_argument("--write", type=Path, help="page whose measured part is replaced; its plot is replaced too")
+    parser.add_argument("--write", type=Path, help="page whose measured part is replaced, with its plot; with "
+                                                     "--options, its part about options")
     choices = parser.parse_args()
     if choices.options:
-        report_options(choices.seconds)
+        part = options_part(choices.seconds)
+        print(part)
+        if choices.write:
+            put_measured(choices.write, part, "options")
         return
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
     overlap_rows = [
@@ -355,9 +366,7 @@ def main() -> None:
     if choices.only == "overlap":
         print(table(("also", "measured"), overlap_rows))
         return
-    found = {"date": time.strftime("%Y-%m-%d"), "machine": processor(), "threads": usable_threads(),
-             "python": platform.python_version(), "scene": scene.name,
-             "headline": headline(scene, choices.seconds)}
+    found = {"measured": measured_on(), "scene": scene.name, "headline": headline(scene, choices.seconds)}
     print(table(("case", "agent-steps/s", "ratio"),
                 [(name, rate(value), f"{ratio:.2f}") for name, value, ratio in found["headline"]]))
     if choices.only == "headline":

@@ -2,7 +2,7 @@
 
     python benchmarks/core.py --options [--seconds S]
 
-All cases are interleaved. Actions are continuous, since every vehicle model has those.
+All cases are interleaved. Actions are continuous, since every vehicle model has those; masks need discrete ones.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from drive_env.binding import choices
 NUM_WORLDS = 16
 
 DEFAULT = "default"
-LIT, HALF = "default, scene with lights", "default, half of the agents"
-BASES = {DEFAULT: {}, LIT: {}, HALF: {"agents_per_world": 7, "others": "static"}}
+LIT, HALF, DISCRETE = "default, scene with lights", "default, half of the agents", "default, discrete actions"
+BASES = {DEFAULT: {}, LIT: {}, HALF: {"agents_per_world": 7, "others": "static"}, DISCRETE: {"action_type": "discrete"}}
 """What options are compared with, to its choices of the config. The scene of `LIT` has traffic lights."""
 
 OPTIONS = {
@@ -28,6 +28,7 @@ OPTIONS = {
     "hidden, a delay of up to 10 steps": (DEFAULT, {"hidden": {"action_delay_steps": (0, 10)}}),
     "reveal_hidden": (DEFAULT, {"hidden": {"steering_gain": (0.5, 1.5)}, "observation": {"reveal_hidden": True}}),
     "goal_max_speed_mps": (DEFAULT, {"goal_max_speed_mps": 2.0}),
+    "on_goal='next'": (DEFAULT, {"on_goal": "next"}),
     "time_left": (DEFAULT, {"observation": {"time_left": "actor"}}),
     "reward terms of time and reverse": (DEFAULT, {"reward": {"time_per_s": -0.01, "reverse_per_m": -0.1}}),
     "reward terms of lanes": (DEFAULT, {"reward": {"lane_alignment_per_s": 0.1, "over_speed_per_m": -0.1}}),
@@ -43,7 +44,9 @@ OPTIONS = {
     "critic_observations": (DEFAULT, {"critic_observations": True}),
     "coplayers, half of the agents": (DEFAULT, {"coplayers": 0.5}),
     "detailed_metrics": (DEFAULT, {"detailed_metrics": True}),
+    "action_mask": (DISCRETE, {"action_mask": True}),
     "traffic_controls": (LIT, {"traffic_controls": True}),
+    "traffic_controls, 4 observed": (LIT, {"traffic_controls": True, "observation": {"controls": 4}}),
     "others='idm', as many as agents": (HALF, {"others": "idm"}),
 }
 """Name of an option, to the base it is compared with and the choices that it adds."""
@@ -53,7 +56,7 @@ BUSY = "64 agents and 64 rule-based vehicles in a town with lights"
 
 def _batch(base: str, choices: dict) -> Batch:
     scene = generate_scene("town", seed=0, agents=14, lights=base == LIT)
-    config = IGNORE_EVENTS.replace(action_type="continuous", **{**BASES[base], **choices})
+    config = IGNORE_EVENTS.replace(**{"action_type": "continuous", **BASES[base], **choices})
     return Batch(scene, num_worlds=NUM_WORLDS, config=config, seed=0, threads=1)
 
 

@@ -1,4 +1,4 @@
-"""How do measured figures get onto a page? As a Markdown table between the page's two markers."""
+"""How do measured figures get onto a page? As Markdown tables between two markers of the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def put_measured(page: Path, measured: str) -> None:
-    """Replaces the text between the markers of a page."""
-    between = f"<!-- measured -->\n\n{measured}\n\n<!-- end -->"
-    page.write_text(re.sub(r"<!-- measured -->.*<!-- end -->", lambda _: between, page.read_text(), flags=re.DOTALL))
+def put_measured(page: Path, measured: str, part: str = "measured") -> None:
+    """Replaces the text between a page's `<!-- part -->` and the next `<!-- end -->`.
+
+    Raises:
+        ValueError: the page has no such markers.
+    """
+    between = f"<!-- {part} -->\n\n{measured}\n\n<!-- end -->"
+    text, found = re.subn(rf"<!-- {part} -->.*?<!-- end -->", lambda _: between, page.read_text(), flags=re.DOTALL)
+    if not found:
+        raise ValueError(f"{page} has no line <!-- {part} --> with a line <!-- end --> after it")
+    page.write_text(text)
