@@ -294,6 +294,10 @@ class DriveConfig(Checked):
     goal_spacing_m: float = setting(
         40.0, "m", "length along the lanes from a goal to the next one, with `on_goal` 'next'",
         number(1.0, 1000.0))
+    max_goals: int | None = setting(
+        None, "goals", "number of goals after which an agent has finished with `on_goal` 'next'; a score needs all of "
+        "them",
+        count(1, 10_000, none="no limit"))
     on_collision: str = setting("stop", "", "what happens to an agent that collides", choice(*EVENT_RESPONSES))
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
     traffic_controls: bool = setting(
@@ -417,9 +421,9 @@ class DriveConfig(Checked):
             raise ConfigError(f"observation.goal_reveal_delay_s is {self.observation.goal_reveal_delay_s}; with "
                               "observation.goal_reveal_share 0, where no trial shows the goal early, it must be 0")
         if self.on_goal != "next":
-            if self.goal_spacing_m != DriveConfig.goal_spacing_m:
-                raise ConfigError(f"goal_spacing_m is {self.goal_spacing_m}; with on_goal {self.on_goal!r} it must be "
-                                  f"{DriveConfig.goal_spacing_m}")
+            for name in ("goal_spacing_m", "max_goals"):
+                if (value := getattr(self, name)) != (default := getattr(DriveConfig, name)):
+                    raise ConfigError(f"{name} is {value}; with on_goal {self.on_goal!r} it must be {default}")
             return
         for config, default in ((self.reward, 0.0), (self.reward_ranges, None)):
             if (value := config.route_progress_per_m) != default:

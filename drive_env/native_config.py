@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from .binding import ffi, lib, table, text
@@ -25,9 +26,13 @@ class _Member(NamedTuple):
         return self.none if value is None else value
 
 
-_MEMBERS = tuple(_Member(text(field.name), field.none, tuple(text(field.choices).split()))
-                 for field in table(lib.drv_config_fields, "drv_config_field"))
+def _member(field: Any) -> _Member:
+    """The member that the core describes. Its number for None is NaN where there must be a value."""
+    none = int(field.none) if text(field.type).startswith("i") and not math.isnan(field.none) else field.none
+    return _Member(text(field.name), none, tuple(text(field.choices).split()))
 
+
+_MEMBERS = tuple(_member(field) for field in table(lib.drv_config_fields, "drv_config_field"))
 
 _ENDS = ("_low", "_high")
 """The two members of the core's config that are one range in Python end on these."""

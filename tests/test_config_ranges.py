@@ -82,6 +82,7 @@ FIELDS = {
     "goal_radius_m": number(0.01, 100.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
     "on_goal": choice("ignore", "stop", "remove", "next"), "goal_spacing_m": number(1.0, 1000.0),
+    "max_goals": count(1, 10_000, none=True),
     "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "on_red_light": EVENT_RESPONSES, "on_stop_sign": EVENT_RESPONSES, "traffic_controls": switch(),
     "stopped_share_limit": number(0.0, 1.0, low_open=True, none=True),
@@ -167,6 +168,7 @@ NEEDED = {
                     {"disturbances": {"phantom_braking": 0.5}}),
     (DynamicsConfig, "model"): {"action_type": "continuous"},
     (DriveConfig, "goal_spacing_m"): {"on_goal": "next"},
+    (DriveConfig, "max_goals"): {"on_goal": "next"},
     (ObservationConfig, "goal_reveal_share"): {"observation": {"goal_reveal_s": 0.0}},
     (ObservationConfig, "goal_reveal_delay_s"): {"observation": {"goal_reveal_s": 0.0, "goal_reveal_share": 0.5}},
 }

@@ -174,6 +174,17 @@ def test_a_goal_that_another_one_follows_ends_no_agent_and_the_last_one_removes_
     assert world.metrics.metric("goals").value == 2 and world.metrics.metric("goal").value == 1
 
 
+def test_a_score_needs_every_goal_where_their_number_is_limited():
+    world = opened(agents=1, trial_steps=2, max_goals=2, on_goal="next")
+    world.step([Facts(goal=True, goal_follows=True)])
+    world.step([NOTHING])
+    assert world.metrics.metric("score").value == 0 and world.metrics.metric("goals").value == 1
+    world = opened(agents=1, max_goals=2, on_goal="next")
+    world.step([Facts(goal=True, goal_follows=True)])
+    world.step([GOAL])
+    assert world.metrics.metric("score").value == 1
+
+
 def test_a_score_needs_a_goal_with_no_infraction_before_or_with_it():
     def score(*facts):
         world = opened(

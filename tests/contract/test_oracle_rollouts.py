@@ -61,7 +61,8 @@ def crowds(draw):
 stages = st.one_of(schedules(), crowds())
 responses = st.sampled_from(EVENT_RESPONSES)
 GOALS_FOLLOW = {"on_goal": "next", "goal_spacing_m": GOAL_SPACING * NOTCH_M}
-of_goals = st.one_of(*(st.just({"on_goal": response}) for response in EVENT_RESPONSES), st.just(GOALS_FOLLOW))
+of_goals = st.one_of(*(st.just({"on_goal": response}) for response in EVENT_RESPONSES), st.just(GOALS_FOLLOW),
+                     st.just({**GOALS_FOLLOW, "max_goals": 2}))
 configs = st.builds(
     lambda of_goals, **choices: FEW_SLOTS.replace(**of_goals, **choices), of_goals,
     max_trials=st.one_of(st.integers(1, 4), st.just(32)),

@@ -21,12 +21,12 @@ def _overlap_between(a, b, gap_before, gap_after):
 class Motion:
     """The cars of one world of a stage, moved in whole numbers.
 
-    goals_follow: whether a goal that is reached is followed by another one, GOAL_SPACING further along the lane.
+    max_goals: the number of goals of a car, each GOAL_SPACING further along the lane than the one before.
     """
 
-    def __init__(self, stage, goals_follow=False):
+    def __init__(self, stage, max_goals=1):
         self.stage = stage
-        self.goals_follow = goals_follow
+        self.max_goals = max_goals
         self.cars = stage.agents + stage.static_vehicles
         self.restart()
 
@@ -34,6 +34,7 @@ class Motion:
         self.at = [car.at for car in self.cars]
         self.speed = [car.speed for car in self.cars]
         self.goal = [car.goal for car in self.stage.agents]
+        self.goals_reached = [0] * len(self.stage.agents)
 
     def advance(self, pushes, drives, on_map):
         """Moves the driving agents one step and returns the facts of every agent, judged from that one snapshot.
@@ -67,7 +68,8 @@ class Motion:
 
     def _set_next_goal(self, r):
         following = self.goal[r] + GOAL_SPACING
-        follows = self.goals_follow and following < LANE_END
+        self.goals_reached[r] += 1
+        follows = self.goals_reached[r] < self.max_goals and following < LANE_END
         if follows:
             self.goal[r] = following
         return follows

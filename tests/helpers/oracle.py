@@ -53,6 +53,7 @@ class Rules:
     goal_reward: float = 1.0
     collision_reward: float = -0.5
     offroad_reward: float = -0.2
+    max_goals: int | None = None
     ema_alpha: float = 0.707
     restart: str = "auto"
 
@@ -69,6 +70,7 @@ class Rules:
             goal_reward=config.reward.goal,
             collision_reward=config.reward.collision,
             offroad_reward=config.reward.offroad,
+            max_goals=config.max_goals,
             ema_alpha=config.log_ema_alpha,
             restart=restart,
         )
@@ -235,7 +237,8 @@ class World:
             agent.last_reward = rewards[r]
             for event in events:
                 agent.event_rewards[event] += rules.reward_of(event)
-            if "goal" in events and not agent.events & {"collision", "offroad"}:
+            completes = "goal" in events and (rules.max_goals is None or not facts[r].goal_follows)
+            if completes and not agent.events & {"collision", "offroad"}:
                 agent.scored = True
             agent.goals += "goal" in events
             responses = {event: rules.response(event, facts[r]) for event in EVENTS if event in events}

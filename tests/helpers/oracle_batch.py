@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -82,7 +83,8 @@ class OracleBatch:
         self.episodes[w] += 1
         chosen = (w + self.episodes[w]) % len(self.stages) if scene_index is None else scene_index[w]
         self.scene_index[w] = chosen
-        self.motions[w] = Motion(self.stages[chosen], self.config.on_goal == "next")
+        max_goals = (self.config.max_goals or math.inf) if self.config.on_goal == "next" else 1
+        self.motions[w] = Motion(self.stages[chosen], max_goals)
 
     def _present(self, w):
         count = len(self.stages[self.scene_index[w]].agents)

@@ -50,6 +50,23 @@ def test_an_agent_whose_lanes_end_has_finished():
     assert batch.outcome[0] == 1 and batch.terminations[0] and batch.trial_ended[0]
 
 
+@pytest.mark.parametrize(("length_m", "reached"), [(200.0, [8, 33, 58]), (61.0, [8, 33, 58]), (40.0, [8, 33])])
+def test_an_agent_has_finished_after_the_most_goals_or_where_lanes_end_before(length_m, reached):
+    """A car at 10 m/s that comes within 2.5 m of goals at 10, 35 and 60 m. All goals that it has make a score."""
+    batch = straight([length_m], goal_spacing_m=25.0, trial_steps=100, max_goals=3, goal_radius_m=2.5)
+    _, onsets = coast(batch, reached[-1])
+    assert (np.flatnonzero(onsets) + 1).tolist() == reached and batch.terminations[0] and batch.outcome[0] == 1
+    assert batch.metrics()["score"].value == 1 and batch.metrics()["goals"].value == len(reached)
+
+
+def test_a_part_of_a_limited_number_of_goals_makes_no_score():
+    batch = straight([200.0], goal_spacing_m=25.0, trial_steps=50, max_goals=3)
+    coast(batch, 50)
+    report = batch.metrics()
+    assert (report["score"].value, report["goal"].value, report["goals"].value) == (0, 1, 2)
+    assert report["timeout"].value == 1
+
+
 def test_a_goal_on_no_lane_is_the_last():
     scene = stage([driver(0.0, speed_mps=10.0, goal_m=(10.0, 0.0))], [("lane", [(0.0, 6.0), (90.0, 6.0)])])
     batch = batch_of(scene, **COASTS)
@@ -164,6 +181,7 @@ def test_a_reward_for_the_route_to_the_first_goal_is_refused():
             DriveConfig(on_goal="next", **choices)
 
 
-def test_a_spacing_without_goals_that_follow_is_refused():
-    with pytest.raises(ConfigError, match="goal_spacing_m is 30.0; with on_goal 'stop' it must be 40"):
-        DriveConfig(on_goal="stop", goal_spacing_m=30.0)
+@pytest.mark.parametrize(("name", "value", "default"), [("goal_spacing_m", 30.0, "40"), ("max_goals", 3, "None")])
+def test_fields_of_goals_that_follow_are_refused_where_none_follows(name, value, default):
+    with pytest.raises(ConfigError, match=f"{name} is {value}; with on_goal 'stop' it must be {default}"):
+        DriveConfig(on_goal="stop", **{name: value})

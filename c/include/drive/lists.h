@@ -150,6 +150,7 @@
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_NEXT, NAN, "ignore stop remove next")            \
     X(float, goal_spacing_m, "f4", 0.1, 10000, NAN, "")                                        \
+    X(int32_t, max_goals, "i4", 0, 10000, 0, "") /* 0: no limit */                             \
     X(int32_t, on_collision, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(int32_t, on_offroad, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")            \
     X(float, coplayers, "f4", 0, DRV_VEHICLE_LIMIT, NAN, "") /* below 1: a share of the agents */ \

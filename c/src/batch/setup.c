@@ -72,6 +72,9 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->observation_type == DRV_INDEX && config->candidates > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "candidates is %d; in index observations it must be 0",
                         config->candidates);
+    if (status == DRV_OK && config->on_goal != DRV_NEXT && config->max_goals > 0)
+        return drv_fail(message, DRV_ERROR_CONFIG, "max_goals is %d; with on_goal %d it must be 0", config->max_goals,
+                        config->on_goal);
     if (status == DRV_OK && config->time_left == DRV_TIME_LEFT_CRITIC && !config->critic_observations)
         return drv_fail(message, DRV_ERROR_CONFIG, "time_left is %d; without critic_observations it must be 0 or 1",
                         config->time_left);

@@ -75,6 +75,7 @@ static int32_t next_lane(const drv_world *world, int32_t agent, int32_t lane, in
 }
 
 bool drv_goals_advance(drv_world *world, int32_t agent) {
+    if (++world->goals_reached[agent] == world->config->max_goals) return false;
     const drv_lanes *lanes = &world->scene->lanes;
     lane_point place = {world->goal_lane[agent], world->goal_along_m[agent]};
     if (place.lane < 0)

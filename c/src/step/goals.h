@@ -21,8 +21,8 @@ static inline _Bool drv_goals_are_done(const drv_world *world, int32_t agent) {
     return world->had_goal[agent] && world->sizes.next_goals == 0;
 }
 
-/* Sets the goal that follows the one that an agent has reached: goal_spacing_m further along the lanes, at each fork on
- * a drawn one. Returns false, and leaves the goal as it is, where the lanes end before. */
+/* Counts the goal that an agent has reached, and sets the one that follows it: goal_spacing_m further along the lanes,
+ * at each fork on a drawn one. Returns false, and leaves the goal as it is, after max_goals and where lanes end. */
 DRV_STEP_API _Bool drv_goals_advance(drv_world *world, int32_t agent) __attribute__((noinline));
 
 /* Whether an agent observes its goal where the config hides goals. Not inlined: its caller would be slower where it is

@@ -141,11 +141,10 @@ static int32_t judge_violations(drv_world *world, int32_t agent) {
                     stop_sign_onset ? config->on_stop_sign : DRV_IGNORE);
 }
 
-/* The response to a goal that was reached. Where another one follows, it is ignored; an agent whose lanes end has
+/* The response to a goal that was reached. Where another one follows, it is ignored; after its last one, an agent has
  * finished and is removed. */
 static int32_t goal_response(drv_world *world, int32_t agent) {
     if (world->config->on_goal != DRV_NEXT) return world->config->on_goal;
-    world->goals_reached[agent]++;
     return drv_goals_advance(world, agent) ? DRV_IGNORE : DRV_REMOVE;
 }
 
@@ -161,11 +160,13 @@ static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
     const bool has_controls = drv_has_traffic_controls(world);
     const int32_t on_violation = has_controls ? judge_violations(world, agent) : DRV_IGNORE;
     const bool obeyed = !has_controls || (!world->had_red_light[agent] && !world->had_stop_sign[agent]);
-    world->scored[agent] |= goal_onset && obeyed && !world->had_collision[agent] && !world->had_offroad[agent];
+    const int32_t on_goal = goal_onset ? goal_response(world, agent) : DRV_IGNORE;
+    /* where the number of goals is limited, all of them make a score */
+    const bool scores = goal_onset && (config->max_goals == 0 || on_goal == DRV_REMOVE);
+    world->scored[agent] |= scores && obeyed && !world->had_collision[agent] && !world->had_offroad[agent];
 
     const int32_t on_collision = collision_onset ? config->on_collision : DRV_IGNORE;
     const int32_t on_offroad = offroad_onset ? config->on_offroad : DRV_IGNORE;
-    const int32_t on_goal = goal_onset ? goal_response(world, agent) : DRV_IGNORE;
     const int32_t response = stronger(stronger(on_collision, on_offroad), stronger(on_violation, on_goal));
     if (response == DRV_IGNORE) return;
     world->outcome[agent] = on_collision != DRV_IGNORE ? DRV_OUTCOME_COLLISION
