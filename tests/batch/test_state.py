@@ -22,6 +22,8 @@ CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "
 
 
 NOT_HIDDEN = {"steering_gain": None, "action_delay_steps": None}
+DRIVES, STOPPED = 0, 1
+"""Values of `status`."""
 
 
 def make(seed=3, scenes=SCENES, **options):
@@ -144,6 +146,22 @@ def test_a_batch_steps_on_from_any_state_that_it_accepts(observation_type, road_
         rollout(batch, 30, seed=round_)
         assert np.isfinite(batch.rewards).all() and (np.abs(batch.float_observations()) <= 1).all()
         assert all(np.isfinite(figure.value) for figure in batch.metrics().values() if figure.n)
+
+
+def test_a_trial_that_ends_without_a_step_of_an_agent_has_finite_metrics():
+    """No trial does, but a state can say so: a mean over no time would be infinite."""
+    batch = make(on_collision="ignore", on_offroad="ignore", on_goal="ignore", action_mask=True, hidden=NOT_HIDDEN)
+    batch.reset()
+    rollout(batch, CONFIG.trial_steps - 1)
+    state = batch.state_dict()
+    stopped = np.where(state["state/status"] == DRIVES, STOPPED, state["state/status"]).astype(np.uint8)
+    state |= {"state/steps_driven": np.zeros_like(state["state/steps_driven"]), "state/status": stopped}
+    assert (state["state/distance_m"] > 0).any()
+    batch.load_state_dict(state)
+    rollout(batch, 1)
+    metrics = batch.metrics()
+    assert metrics["trials"].n > 0 and metrics["mean_speed_mps"].value > 0
+    assert all(np.isfinite(figure.value) for figure in metrics.values() if figure.n)
 
 
 def test_an_absurd_heading_and_a_direction_of_another_are_refused():

@@ -11,7 +11,8 @@
 /* Writes the values in the order of drv_metric_names. */
 static void values_of_trial(const drv_world *world, int32_t agent, float *values) {
     const float *terms = world->trial_reward + agent * world->sizes.terms;
-    const float driven_s = (float)world->steps_driven[agent] * world->scene->dt_s;
+    /* Every agent drives in the first step of a trial; a state that a caller loads may say otherwise. */
+    const float steps = drv_larger((float)world->steps_driven[agent], 1.0f), driven_s = steps * world->scene->dt_s;
     float reward = 0.0f;
     const drv_config *config = world->config;
     (void)config; /* of rows without a condition */

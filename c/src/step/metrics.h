@@ -1,7 +1,7 @@
 /* Which metrics does a trial of an agent have?
  *
  * X(SYMBOL, "name", shown, value). The metric exists where `shown`, an expression in the `config`, is true; only then
- * is `value` evaluated, an expression in variables of metrics.c: `world`, `agent`, and, of the agent's trial,
+ * is `value` evaluated, an expression in variables of metrics.c: `world`, `agent`, and, of the agent's trial, `steps`,
  * `driven_s` and the sum `reward`. One metric per reward term is added to these. */
 #ifndef DRV_METRICS_H
 #define DRV_METRICS_H
@@ -28,11 +28,11 @@
     X(MAX_COVERED, "max_progress", config->detailed_metrics,                               \
       drv_details_progress(world, agent, world->min_to_goal_m[agent]))                     \
     X(WRONG_WAY, "wrong_way_share", config->detailed_metrics,                              \
-      (float)world->wrong_way_steps[agent] / (float)world->steps_driven[agent])            \
+      (float)world->wrong_way_steps[agent] / steps)                                        \
     X(LANE_OFFSET, "mean_lane_offset_m", config->detailed_metrics,                         \
       world->lane_steps[agent] > 0 ? world->lane_offset_sum_m[agent] / (float)world->lane_steps[agent] : 0.0f) \
     X(OVER_SPEED, "over_speed_share", config->detailed_metrics,                            \
-      (float)world->over_speed_steps[agent] / (float)world->steps_driven[agent])           \
+      (float)world->over_speed_steps[agent] / steps)                                       \
     X(GAP, "min_gap_m", config->detailed_metrics, world->min_gap_m[agent])                 \
     X(TIME_TO_COLLISION, "min_time_to_collision_s", config->detailed_metrics, world->min_time_to_collision_s[agent]) \
     X(JERK, "max_jerk_mps3", config->detailed_metrics, world->max_jerk_mps3[agent])        \
@@ -41,7 +41,7 @@
     X(FAULT_BY_BEARING, "at_fault_collision", config->detailed_metrics, world->had_fault_by_bearing[agent]) \
     X(FAULT_BY_BUMPER, "at_fault_collision_nuplan", config->detailed_metrics, world->had_fault_by_bumper[agent]) \
     X(VALID_ACTIONS, "valid_action_share", config->action_mask,                            \
-      world->valid_action_sum[agent] / (float)world->steps_driven[agent])                  \
+      world->valid_action_sum[agent] / steps)                                              \
     X(REWARD, "reward", true, reward)
 
 /* METRIC_LIMIT is the largest number of metrics of a trial. */
