@@ -45,9 +45,8 @@ static inline drv_config small_config(void) {
     return (drv_config){
         .max_trials = 2, .action_type = DRV_DISCRETE, .max_acceleration_mps2 = 4.0f, .max_steering_rad = 0.6f,
         .max_speed_mps = 40.0f, .min_speed_mps = 0.0f, .friction = 1.0f, .goal_radius_m = 2.0f,
-        .goal_max_speed_mps = -1.0f, .goal_spacing_m = 40.0f, .on_goal = DRV_REMOVE, .on_collision = DRV_STOP,
-        .on_offroad = DRV_STOP,
-        .stopped_share_limit = 0.0f,
+        .goal_max_speed_mps = -1.0f, .goal_reveal_s = -1.0f, .goal_spacing_m = 40.0f, .on_goal = DRV_REMOVE,
+        .on_collision = DRV_STOP, .on_offroad = DRV_STOP, .stopped_share_limit = 0.0f,
         .partners = 4, .roads = 8, .road_memory_mib = 1, .view_radius_m = 100.0f, .time_left = DRV_TIME_LEFT_ACTOR,
         .scene_order = DRV_ORDER_RANDOM, .restart = DRV_RESTART_AUTO, .reward_goal = 1.0f, .reward_collision = -0.5f,
         .reward_offroad = -0.2f, .log_ema_alpha = 0.707f};

@@ -91,6 +91,7 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_NUMBER(c->view_radius_m, 0.0f, 10001.0f, "view_radius_m")
     BREAK_CODE(c->time_left, 3, "time_left")
     BREAK(c->time_left, DRV_TIME_LEFT_CRITIC, "time_left")
+    BREAK(c->goal_reveal_share, 0.5f, "goal_reveal_share") /* of goals that are always observed */
     BREAK_CODE(c->critic_observations, 2, "critic_observations")
     BREAK_CODE(c->action_mask, 2, "action_mask")
     BREAK(c->range_reward_goal_low, 1.0f, "range_reward_goal_low") /* above the other end, which is 0 */

@@ -78,6 +78,10 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->time_left == DRV_TIME_LEFT_CRITIC && !config->critic_observations)
         return drv_fail(message, DRV_ERROR_CONFIG, "time_left is %d; without critic_observations it must be 0 or 1",
                         config->time_left);
+    if (status == DRV_OK && config->goal_reveal_share > 0.0f && config->goal_reveal_s < 0.0f)
+        return drv_fail(message, DRV_ERROR_CONFIG,
+                        "goal_reveal_share is %g; with goal_reveal_s %g, where goals are always observed, it must be 0",
+                        (double)config->goal_reveal_share, (double)config->goal_reveal_s);
     if (status == DRV_OK && config->controls > 0 && !config->traffic_controls)
         return drv_fail(message, DRV_ERROR_CONFIG, "controls is %d; without traffic_controls it must be 0",
                         config->controls);
