@@ -94,15 +94,15 @@ static drv_scene *make_scene(int32_t variant) {
         small.input.log_replay_count = 0;
         small.input.rule_based_count = 2;
         for (int32_t frame = 0; frame < SMALL_FRAMES; frame++) {
-            const int32_t other = SMALL_FRAMES + frame;
-            crossing_x_m[frame] = 60.0f + 4.0f * (float)frame;
-            crossing_y_m[frame] = crossing_heading_rad[frame] = crossing_vy_mps[frame] = 0.0f;
+            const int32_t one = 2 * frame, other = one + 1;
+            crossing_x_m[one] = 60.0f + 4.0f * (float)frame;
+            crossing_y_m[one] = crossing_heading_rad[one] = crossing_vy_mps[one] = 0.0f;
             crossing_x_m[other] = 78.0f;
             crossing_y_m[other] = 4.0f * (float)frame - 14.0f;
             crossing_heading_rad[other] = 1.5707964f;
             crossing_vx_mps[other] = 0.0f;
-            crossing_vx_mps[frame] = crossing_vy_mps[other] = 1.0f + (float)frame;
-            crossing_valid[frame] = crossing_valid[other] = 1;
+            crossing_vx_mps[one] = crossing_vy_mps[other] = 1.0f + (float)frame;
+            crossing_valid[one] = crossing_valid[other] = 1;
         }
         small.input.log_x_m = crossing_x_m;
         small.input.log_y_m = crossing_y_m;
