@@ -30,8 +30,9 @@ PLACE = re.compile(
 FILE_SECONDS = 20.0
 """Far more than the slowest file takes on a loaded machine; fails an endless loop."""
 
-CONFIG = DriveConfig(control="all", trial_steps=4, max_trials=2, observation={"partners": 6, "roads": 12},
-                     on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+CONFIG = DriveConfig(control="all", trial_steps=4, max_trials=2, on_goal="ignore", on_collision="ignore",
+                     on_offroad="ignore", traffic_controls=True,
+                     observation={"partners": 6, "roads": 12, "controls": 2})
 """Every possible agent is one, and no event removes it: everything in a scene moves and is observed."""
 
 STEPS = 7

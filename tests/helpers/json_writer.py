@@ -30,8 +30,15 @@ def road(kind, element, points, **fields):
             "id": 1, **fields}
 
 
+def light(*words, x=8002.0, y=-5001.75, frames=None):
+    """The log of a lane's light: its states in these frames, else from the first on, at one stop point."""
+    count = len(words)
+    return {"state": list(words), "x": [x] * count, "y": [y] * count,
+            "time_index": list(range(count)) if frames is None else frames}
+
+
 def small_document():
-    """Two cars and a pedestrian on a road of two lanes that follow each other, far from the origin."""
+    """Two cars and a pedestrian on a road of two lanes that follow each other, one with a light, far from the origin."""
     objects = [car(x=8000.0, y=-5001.75, goal=(8030.0, -5001.75), id=70),
                car(x=8010.0, y=-5001.75, goal=(8040.0, -5001.75), valid=(False, True, True, False),
                    id=71, mark_as_expert=True),
@@ -45,7 +52,8 @@ def small_document():
              road("crosswalk", 18, [(8021.0, -5004.0), (8023.0, -5004.0), (8023.0, -4996.0)], id=10),
              road("speed_bump", 19, [(8030.0, -5004.0), (8031.0, -4996.0)], id=11),
              road("driveway", 20, [(8050.0, -5004.0), (8050.0, -5010.0)], id=12)]
-    return {"name": "small.json", "scenario_id": "5ca1ab1e", "objects": objects, "roads": roads, "tl_states": {},
+    return {"name": "small.json", "scenario_id": "5ca1ab1e", "objects": objects, "roads": roads,
+            "tl_states": {"4": light("go", "caution", frames=[0, 2])},
             "metadata": {"sdc_track_index": 0, "objects_of_interest": [72, 70],
                          "tracks_to_predict": [{"track_index": 2, "difficulty": 0}]}}
 

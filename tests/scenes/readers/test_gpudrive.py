@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from gpudrive_documents import EDGE, document_of, read, refusal
-from json_writer import FRAMES, SENTINEL, car, old_document, road, small_document
+from json_writer import FRAMES, SENTINEL, car, light, old_document, road, small_document
 from samples import sample
 
 from drive_env.scenes import load_scene
@@ -154,12 +154,6 @@ def test_lights_unknown_fields_and_empty_roads_are_counted():
         "roads without points": 1, "traffic lights of no lane of the file, or without states": 1,
         "fields of the file that are not read, named 'fog'": 1,
         "fields of objects that are not read, named 'colour'": 2}
-
-
-def light(*words, x=8002.0, y=-5001.75, frames=None):
-    count = len(words)
-    return {"state": list(words), "x": [x] * count, "y": [y] * count,
-            "time_index": list(range(count)) if frames is None else frames}
 
 
 def test_lights_are_logs_of_their_lanes_with_stop_lines_across_them():

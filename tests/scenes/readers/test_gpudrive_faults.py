@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 from gpudrive_documents import HUGE, edited, refusal
-from json_writer import json_bytes
+from json_writer import json_bytes, light
 
 from drive_env.errors import SceneError
 from drive_env.scenes import load_scene
 
-
-LIGHT = {"state": ["stop"], "x": [8002.0], "y": [-5001.75], "time_index": [0]}
+LIGHT = light("stop")
 
 
 @pytest.mark.parametrize(("edits", "words"), [
