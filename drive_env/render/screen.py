@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..batch import Batch
-from ..errors import CallError, ConfigError
+from ..errors import CallError, ConfigError, value_text
 
 if TYPE_CHECKING:
     from .view import SceneView
@@ -33,7 +33,7 @@ class Screen:
 
     def __init__(self, batch: Batch, mode: str | None, world: int = 0) -> None:
         if mode is not None and not (isinstance(mode, str) and mode in RENDER_MODES):
-            raise ConfigError(f"render_mode is {mode!r}; it must be None or one of {_ALLOWED}")
+            raise ConfigError(f"render_mode is {value_text(mode)}; it must be None or one of {_ALLOWED}")
         self.batch, self.mode, self.world = batch, mode, world
         self._view: SceneView | None = None
         self._window: Window | None = None

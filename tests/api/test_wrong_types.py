@@ -12,7 +12,8 @@ from drive_env.index_observations import parts_of
 SCENE = generate_scene("intersection", agents=4)
 SHORT = DriveConfig(trial_steps=3)
 
-WRONG = (-1, 10**30, 1.5, float("nan"), "x", "", b"x", [], [1], {"a": 1}, object(), np.zeros(3), np.array(["a"]), ...)
+WRONG = (-1, 10**30, 1.5, float("nan"), "x", "", b"x", [], [1], {"a": 1}, object(), np.zeros((2, 2)), np.array(["a"]),
+         ...)
 """Values of which no argument below takes more than a few; what it takes, it must take without an error."""
 
 
