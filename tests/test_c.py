@@ -1,4 +1,4 @@
-"""Do the C tests pass? Each test of c/test_*.c by name, built with the core's own flags and sanitizers."""
+"""Do the C tests pass? Each test of tests/c/test_*.c by name, built with the core's own flags and sanitizers."""
 
 import os
 import re
@@ -84,10 +84,10 @@ def test_memcheck_and_the_leak_sanitizer_report_leaks(tmp_path):
         'TEST(leak) { char *volatile left = malloc(77); left[0] = 1; left = NULL; }\n'
         'TEST(unset) { char *volatile used = malloc(77); CHECK(used[3] == 0, "set"); free(used); }\n')
     where = (f"-I{FOLDER}",)
-    cases = [(ADDRESS, (), "leak", "77 byte")]
+    faults = [(ADDRESS, (), "leak", "77 byte")]
     if shutil.which("valgrind"):
-        cases += [(PLAIN, MEMCHECK, "leak", "77 bytes"), (PLAIN, MEMCHECK, "unset", "uninitialised")]
-    for flags, command, name, message in cases:
+        faults += [(PLAIN, MEMCHECK, "leak", "77 bytes"), (PLAIN, MEMCHECK, "unset", "uninitialised")]
+    for flags, command, name, message in faults:
         program = build_core.test_program(source, compiler_for(flags, "sanitizers"), (*flags, *where), ())
         done = subprocess.run([*command, program, name], check=False, capture_output=True, text=True)
         assert done.returncode != 0 and message in done.stderr

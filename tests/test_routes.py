@@ -13,12 +13,12 @@ from python_routes import python_route
 from samples import sample
 from small_scene import changed, roads_of, small_scene
 
-from drive_env.scenes import LaneGraph, generate_scene, load_scene
 from drive_env import DriveConfig
 from drive_env.errors import CallError
 from drive_env.native import native_scene
 from drive_env.roles import assign_roles
 from drive_env.routes import lane_route, route_lanes
+from drive_env.scenes import LaneGraph, generate_scene, load_scene
 from drive_env.scenes.lane_links import link_lanes
 from drive_env.scenes.validate import validate_scene
 

@@ -83,7 +83,7 @@ def test_an_agent_that_left_is_zeros_in_every_type():
     assert left
 
 
-def test_agents_are_chosen_as_numpy_chooses():
+def test_agents_are_selected_as_numpy_selects():
     *_, (batches, _) = together([generate_scene("intersection", agents=6)], steps=3)
     batch = batches["index"]
     all_agents = batch.float_observations()
@@ -117,12 +117,12 @@ def test_every_half_float_is_rounded_as_ieee_754_requires(monkeypatch):
                     == bits(batches["float32"].observations.astype(np.float16))).all()
 
 
-def test_spaces_have_the_type_and_hold_the_agents():
+def test_spaces_have_the_type_and_contain_the_observations():
     for batches, _ in together([generate_scene("intersection", agents=6)], steps=3):
         for kind, batch in batches.items():
             space = batch.single_observation_space
             assert space.dtype == batch.observations.dtype == np.dtype("uint8" if kind == "index" else kind)
-            assert all(space.contains(agent) for agent in batch.observations)
+            assert all(space.contains(observation) for observation in batch.observations)
 
 
 def test_adapters_take_half_floats_and_refuse_index_observations():
@@ -138,7 +138,7 @@ def test_adapters_take_half_floats_and_refuse_index_observations():
         DriveVectorEnv(2, "intersection", index)
 
 
-def test_index_agents_go_on_from_a_pickle():
+def test_index_observations_go_on_from_a_pickle():
     *_, (batches, _) = together([generate_scene("town", seed=4, agents=8)], steps=30)
     batch = batches["index"]
     copy = pickle.loads(pickle.dumps(batch))
@@ -150,13 +150,13 @@ def test_index_agents_go_on_from_a_pickle():
     assert (copy.float_observations() == batch.float_observations()).all()
 
 
-def test_what_is_no_index_agent_is_refused():
+def test_what_is_no_index_observation_is_refused():
     index = BASE.replace(observation={"type": "index"})
     with pytest.raises(ConfigError, match="observation.type is 'float32'; it must be 'index'"):
         parts_of(BASE, np.zeros((2, 416), np.uint8))
-    for agents in (np.zeros((2, 415), np.uint8), np.zeros((2, 416), np.int8), np.zeros(416, np.uint8)):
+    for wrong in (np.zeros((2, 415), np.uint8), np.zeros((2, 416), np.int8), np.zeros(416, np.uint8)):
         with pytest.raises(ConfigError, match=r"they must be uint8 of shape \(n, 416\)"):
-            parts_of(index, agents)
+            parts_of(index, wrong)
 
 
 @pytest.mark.parametrize("kind", ("float32", "float16"))

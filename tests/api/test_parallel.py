@@ -208,7 +208,7 @@ def test_copies_outlive_the_step_and_views_do_not():
     for keeps in (True, False):
         env = make(copy=keeps)
         observations, _ = env.reset(seed=0)
-        before = {agent: index.copy() for agent, index in observations.items()}
+        before = {agent: observation.copy() for agent, observation in observations.items()}
         env.step({agent: 90 for agent in env.agents})
         unchanged = all(np.array_equal(observations[agent], before[agent]) for agent in before)
         assert unchanged is keeps

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from small_batch import ACTION_TYPES, draw, make, refused, rollout, state_of
 
-from drive_env import (
-    ActionError,
-    Batch,
-)
+from drive_env import ActionError, Batch
 
 
 def test_an_action_that_is_masked_is_no_action():
@@ -64,7 +61,7 @@ def test_actions_of_the_wrong_shape_are_refused(action_type):
         batch = make(action_type=action_type)
         rollout(batch, 7)
         message = refused(batch, lambda b=batch, shape=shape: b.step(np.zeros(shape, b.actions.dtype)),
-                       ActionError)
+                          ActionError)
         assert str(shape) in message and str(batch.actions.shape) in message
 
 

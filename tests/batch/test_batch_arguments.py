@@ -9,14 +9,7 @@ from scripted_scenes import IGNORE_ALL
 from small_batch import NAMES, SCENE, make, rollout, state_of
 
 import drive_env
-from drive_env import (
-    ActionError,
-    Batch,
-    ConfigError,
-    DriveConfig,
-    DriveError,
-    RewardConfig,
-)
+from drive_env import ActionError, Batch, ConfigError, DriveConfig, DriveError, RewardConfig
 
 
 @pytest.mark.parametrize("argument, bad", [

@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 from small_batch import SCENE, make, refused, rollout, state_of
 
-from drive_env import (
-    Batch,
-    CallError,
-    ConfigError,
-    DriveConfig,
-    DriveError,
-)
+from drive_env import Batch, CallError, ConfigError, DriveConfig, DriveError
 
 
 def test_step_before_reset_is_an_error():

@@ -8,11 +8,7 @@ import pytest
 from scripted_scenes import driver, log_replay, stage
 from small_batch import ACTION_TYPES, NAMES, SCENE, make, rollout, state_of
 
-from drive_env import (
-    Batch,
-    CallError,
-    generate_scene,
-)
+from drive_env import Batch, CallError, generate_scene
 
 
 def by_pickle(batch):

@@ -16,9 +16,7 @@ import pytest
 from scripted_scenes import IGNORE_ALL
 from small_batch import make, rollout
 
-from drive_env import (
-    CallError,
-)
+from drive_env import CallError
 
 PROCESS = Path("/proc/self/status")
 

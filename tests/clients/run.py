@@ -59,7 +59,8 @@ def run(*command, **how) -> int:
 
 def wheel() -> Path:
     """The wheel of this checkout: that of `make wheel`, if no file that it is made of is newer."""
-    sources = [ROOT / "pyproject.toml", *(ROOT / "c").rglob("*"), *(ROOT / "drive_env").rglob("*.py")]
+    sources = [ROOT / "pyproject.toml", *(ROOT / "c").rglob("*"),
+               *(path for path in (ROOT / "drive_env").rglob("*") if "__pycache__" not in str(path))]
     for made in (ROOT / "dist").glob("*.whl"):
         if made.stat().st_mtime > max(path.stat().st_mtime for path in sources):
             return made

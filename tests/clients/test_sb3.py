@@ -71,7 +71,7 @@ def test_the_adapter_is_the_gymnasium_env_step_by_step(action_type, max_trials):
 
 
 def rollout(env, steps, seed=0):
-    """The return values of seeded a random rollout."""
+    """The return values of a seeded random rollout."""
     rng = np.random.default_rng(seed)
     env.seed(seed)
     record = [env.reset()]

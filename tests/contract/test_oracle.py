@@ -45,7 +45,7 @@ def test_after_reset_everything_is_false_but_first():
 def test_an_event_while_others_drive_ends_the_agent_alone(trials, last):
     world = opened(max_trials=trials)
     shows(world.step([CRASH, NOTHING]), terminations=[last, False], stopped=[True, False], waits=[True, False],
-         rewards=[-0.5, 0], outcome=[COLLISION_CODE, 0])
+          rewards=[-0.5, 0], outcome=[COLLISION_CODE, 0])
     shows(world.step([NOTHING, NOTHING]), invalid_step=[True, False], stopped=[True, False], outcome=[0, 0])
 
 
@@ -94,8 +94,8 @@ def test_the_clock_cuts_agents_that_drive_and_leaves_agents_that_wait(trials, la
 def test_an_event_wins_over_the_clock(trials, last):
     world = opened(max_trials=trials, trial_steps=1)
     shows(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
-         trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
-         outcome=[OFFROAD_CODE, TIMEOUT_CODE])
+          trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
+          outcome=[OFFROAD_CODE, TIMEOUT_CODE])
 
 
 @pytest.mark.parametrize("trials, last", [(2, False), (1, True)])
@@ -115,8 +115,8 @@ def test_an_ignored_event_at_the_clock_is_a_timeout(trials, last):
 def test_the_event_that_fills_the_share_ends_the_trial(trials, last):
     world = opened(max_trials=trials, stopped_share_limit=0.5)
     shows(world.step([LEAVE, NOTHING]), terminations=[last, False], truncations=[False, last],
-         trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
-         outcome=[OFFROAD_CODE, TIMEOUT_CODE])
+          trial_ended=[True, True], truncation=[False, True], stopped=[True, False],
+          outcome=[OFFROAD_CODE, TIMEOUT_CODE])
 
 
 def test_removed_and_absent_agents_fill_no_share():
@@ -129,7 +129,7 @@ def test_removed_and_absent_agents_fill_no_share():
 def test_an_absent_agent_follows_its_world():
     world = opened(present=[True, False], max_trials=2, trial_steps=1)
     shows(world.step([NOTHING, NOTHING]), trial_ended=[True, True], truncation=[True, False],
-         invalid_step=[False, True], removed=[False, True], waits=[True, True], outcome=[TIMEOUT_CODE, 0])
+          invalid_step=[False, True], removed=[False, True], waits=[True, True], outcome=[TIMEOUT_CODE, 0])
     shows(
         world.step(None),
         invalid_step=[True, True],

@@ -1,4 +1,4 @@
-"""Does every channel of every step equal the oracle's? Random and adversarial plays, step by step.
+"""Does every channel of every step equal the oracle's? Random and adversarial rollouts, step by step.
 
 The oracle gets its facts from integer kinematics; neither it nor the laws read the core's own state.
 """
@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from contract_batches import FEW_SLOTS, EVENT_RESPONSES, make_batch, step
+from contract_batches import EVENT_RESPONSES, FEW_SLOTS, make_batch, step
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from integer_scenes import FAR_GOAL, GOAL_SPACING, LONG, NOTCH_M, SHORT, Car, Stage, Wall, coasting_stage
@@ -47,7 +47,7 @@ def crowds(draw):
         speed = draw(st.sampled_from((0, 20, 60, 130)))
         agents.append(Car(draw(lanes), at, speed, FAR_GOAL if goal == FAR_GOAL else at + goal, draw(lengths)))
     static_vehicles = [Car(draw(lanes), draw(st.integers(100, 1500)), length=draw(lengths))
-               for _ in range(draw(st.integers(0, 2)))]
+                       for _ in range(draw(st.integers(0, 2)))]
     # Walls of a lane stand so far apart that no step touches two.
     walls = []
     for lane in range(lane_count):
@@ -112,7 +112,7 @@ ALL_AT_ONCE = {
 def test_adversarial_rollouts_follow_the_contract(agents, max_trials):
     for on_goal, on_collision, on_offroad in itertools.product(EVENT_RESPONSES, EVENT_RESPONSES, EVENT_RESPONSES):
         config = FEW_SLOTS.replace(max_trials=max_trials, trial_steps=4, on_goal=on_goal,
-                             on_collision=on_collision, on_offroad=on_offroad)
+                                   on_collision=on_collision, on_offroad=on_offroad)
         lockstep = Lockstep([coasting_stage(agents)], config)
         lockstep.reset()
         drive(lockstep, 8 * max_trials, pushes["coast"](None))

@@ -93,7 +93,7 @@ def copies():
     return repeat, 200
 
 
-def questions():
+def queries():
     batch = small_batch(max_trials=3, trial_steps=20)
     batch.reset()
 
@@ -139,7 +139,7 @@ def leaking():
 
 
 CASES = (resets, batches_closed, batches_dropped, batches_dropped_in_flight, scenes_changed, scenes_made, copies,
-         questions, errors, adapters)
+         queries, errors, adapters)
 
 
 def measure(case, pipe):

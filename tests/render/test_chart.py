@@ -11,8 +11,8 @@ from bare_scene import bare_scene
 from PIL import Image
 
 from drive_env import ConfigError, DriveConfig, generate_scene
-from drive_env.reports import MetricValue
 from drive_env.render import plot_metrics, plot_scene
+from drive_env.reports import MetricValue
 
 
 def words(path):

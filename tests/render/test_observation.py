@@ -12,8 +12,8 @@ from pixels import of_colour
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.render import SceneView, colours
-from drive_env.render.panel import panel_sizes
 from drive_env.render.observation import decode_observation, to_scene_frame
+from drive_env.render.panel import panel_sizes
 
 SIZE = (900, 900)
 SPAN_M = 90.0

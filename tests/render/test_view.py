@@ -198,9 +198,9 @@ def test_log_replay_rule_based_and_static_vehicles_differ_from_agents():
 def test_co_players_have_a_stripe_and_an_entry_of_the_legend():
     """The pictures with and without them differ at the co-player's car, and in the bar below."""
     scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 10.0, 0.0)], goals=[(20.0, 0.0), (20.0, 10.0)])
-    with started(scene) as plain, started(scene, coplayers=1) as seated:
-        pictures = [SceneView(batch, size=SIZE).frame() for batch in (plain, seated)]
-        (coplayer,) = np.flatnonzero(seated.coplayer)
+    with started(scene) as plain, started(scene, coplayers=1) as with_coplayer:
+        pictures = [SceneView(batch, size=SIZE).frame() for batch in (plain, with_coplayer)]
+        (coplayer,) = np.flatnonzero(with_coplayer.coplayer)
     changed = (pictures[0] != pictures[1]).any(axis=-1)
     legend, cars = changed[-BAR_PX.bottom :], changed[BAR_PX.top : -BAR_PX.bottom]
     assert legend.sum() > 100

@@ -151,11 +151,11 @@ def test_a_fault_is_named_with_its_place_and_value(data, words):
 
 
 def test_hostile_counts_neither_allocate_nor_loop():
-    start = time.perf_counter()
+    start_s = time.process_time()
     for objects, roads, frames in (
             (1, 0, 2**31 - 1), (65_535, 100_000, 91), (1, 100_000, 1), (65_535, 0, 10**6)):
         refusal(struct.pack("<iiii", objects, roads, 1, frames) + bytes(4000))
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start_s < 0.5
 
 
 def test_lanes_that_all_start_where_one_ends_are_refused_before_they_are_paired():
@@ -169,7 +169,7 @@ def test_random_bytes_are_refused():
         assert outcome(source.randbytes(source.randrange(1, 3000))) == "refused"
 
 
-def test_a_random_tail_behind_a_valid_head_is_refused():
+def test_a_random_tail_behind_a_valid_head_is_refused_or_read():
     source, data = random.Random(6), small_file()
     for _ in range(2000):
         cut = source.randrange(8, len(data))
