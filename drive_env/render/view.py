@@ -140,7 +140,7 @@ class SceneView:
         self._draw_panel(canvas, camera, snapshot)
         if self.agent < snapshot.roles.num_agents:
             draw_ego_text(canvas, self._sizes, observation, f"agent {self.agent}", int(snapshot.state[self.agent]),
-                           bool(self.batch.waits[index]))
+                          bool(self.batch.waits[index]))
 
     def _draw_vehicles(self, canvas, camera, snapshot):
         draw_trails(canvas, camera, snapshot, np.stack(self._past_xy_m))

@@ -38,7 +38,7 @@ def light(*words, x=8002.0, y=-5001.75, frames=None):
 
 
 def small_document():
-    """Two cars and a pedestrian on a road of two lanes that follow each other, one with a light, far from the origin."""
+    """Two cars and a pedestrian, far from the origin, on two lanes that follow each other, the first with a light."""
     objects = [car(x=8000.0, y=-5001.75, goal=(8030.0, -5001.75), id=70),
                car(x=8010.0, y=-5001.75, goal=(8040.0, -5001.75), valid=(False, True, True, False),
                    id=71, mark_as_expert=True),
