@@ -68,8 +68,8 @@ class ObservationConfig(Checked, group="observation"):
         0.0, "1", "share of the trials in which an agent observes its goal from the first step on, in spite of "
         "`goal_reveal_s`; drawn per agent and trial", number(0.0, 1.0))
     goal_reveal_delay_s: float = setting(
-        0.0, "s", "the trials of `goal_reveal_share` show the goal after a delay, drawn uniformly from 0 to this per "
-        "agent and trial", number(0.0, 1e5))
+        0.0, "s", "largest delay after which the trials of `goal_reveal_share` show the goal; drawn uniformly from 0 "
+        "to this per agent and trial", number(0.0, 1e5))
     time_left: str = setting(
         "off", "", "where the share of the trial's steps that is left is observed: 'off': nowhere; 'actor': by agents, "
         "as `ego/time_left`, and critics; 'critic': by critics alone, as `critic/time_left`",
