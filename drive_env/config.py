@@ -275,6 +275,9 @@ class DriveConfig(Checked):
         "replay", "", "what objects that are no agents do: 'replay': replay their logs; 'static': stay at their start; "
         "'idm': vehicles follow the paths of their logs, or lanes, and react to traffic (intelligent driver model)",
         choice("replay", "static", "idm"))
+    idm_lane_changes: bool = setting(
+        False, "", "whether rule-based vehicles change to lanes beside their paths and back (MOBIL); needs `others` "
+        "'idm'", switch())
     coplayers: float = setting(
         0, "agents", "number (from 1 on) or share (below 1) of the agents of each world that are co-players, drawn for "
         "every episode; metrics of learners leave co-players out", number_or_share(4095))
@@ -346,6 +349,9 @@ class DriveConfig(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.idm_lane_changes and self.others != "idm":
+            raise ConfigError("idm_lane_changes is True; it must be False, or others 'idm', without which no vehicle "
+                              "follows rules")
         if self.observation.candidates and self.observation.type == "index":
             raise ConfigError(f"observation.candidates is {self.observation.candidates}; with observation.type 'index' "
                               "it must be 0")

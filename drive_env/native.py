@@ -59,11 +59,13 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
     Args:
         lane_graph: whether the scene has its lane graph, which routes need and a step does not. It adds 3 to 18
             percent to the memory of a scene. One with rule-based vehicles or routes always has it.
-        parts: a sum of `lib.DRV_SCENE_AGENT_LOGS`, `lib.DRV_SCENE_ROUTES` and `lib.DRV_SCENE_LANE_GRAPH`, which only
-            some reward terms and goals that follow one another need.
+        parts: a sum of `lib.DRV_SCENE_AGENT_LOGS`, `lib.DRV_SCENE_ROUTES`, `lib.DRV_SCENE_LANE_GRAPH` and
+            `lib.DRV_SCENE_LANE_CHANGES`, which only some reward terms, goals that follow one another and lane changes
+            need.
         arena: where a new scene is in memory, beside others of the same drv_arena; NULL: by itself.
     """
     agent_logs, routes = bool(parts & lib.DRV_SCENE_AGENT_LOGS), bool(parts & lib.DRV_SCENE_ROUTES)
+    lane_changes = bool(parts & lib.DRV_SCENE_LANE_CHANGES) and roles.rule_based_count > 0
     lane_graph = lane_graph or routes or bool(parts & lib.DRV_SCENE_LANE_GRAPH) or roles.rule_based_count > 0
     has = {"lane": lane_graph, "agent": agent_logs}
     arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS
@@ -84,6 +86,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
         controlled_count=len(roles.scene.traffic_controls.lane),
         phase_count=len(roles.scene.traffic_controls.phase_state),
         agent_log_frames=len(roles.frames.valid) if agent_logs else 0,
+        has_lane_changes=lane_changes,
         has_routes=routes,
     )
     # The counts separate the arrays of the digest.

@@ -62,8 +62,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
         "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
-        "clock_steps": steps, "age_steps": steps, "arrival_step": (-1, steps[1]), "pending": (0, 2),
-        "status": (0, ABSENT),
+        "clock_steps": steps, "age_steps": steps, "arrival_step": (-1, steps[1]), "path_side": (-1, 1),
+        "pending": (0, 2), "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
         "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
         "coplayer_trials": (0, LONGEST),
@@ -112,6 +112,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
         "progress_m": _both(8 * far_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
+        "path_offset_m": _both(2 * LANE_REACH_M), "path_offset_slope": _both(1.0),
         "route_progress_m": _both(8 * far_m), "route_m": (0.0, 2 * max(map(_length_of_roads_m, core.scenes))),
         **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, 4 * far_m)),
         "goal_along_m": (0.0, 8 * far_m),

@@ -77,7 +77,7 @@ FIELDS = {
     "agents_per_world": count(1, 4096, none=True),
     "control": ((*NOT_CHOICES[:-2], None, (), (1, 1), (1.0,), ("1",), (True,), (None,), [], [1, 1], object()),
                 ("vehicles", "all", "tracks_to_predict", "sdc", (5,), (-3, 2), [1, 2])),
-    "others": choice("replay", "static", "idm"),
+    "others": choice("replay", "static", "idm"), "idm_lane_changes": switch(),
     "action_type": choice("discrete", "multi_discrete", "continuous"),
     "goal_radius_m": number(0.01, 100.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
@@ -161,6 +161,7 @@ NEEDED = {
                      (RewardConfig, "stop_sign"), (RewardRanges, "red_light"), (RewardRanges, "stop_sign")],
                     {"traffic_controls": True}),
     (ObservationConfig, "controls"): {"traffic_controls": True},
+    (DriveConfig, "idm_lane_changes"): {"others": "idm"},
     (DynamicsConfig, "friction"): {"dynamics": {"model": "grip"}},
     **{(HiddenConfig, name): {"dynamics": "grip"} for name in HIDDEN},
     **dict.fromkeys([(HiddenConfig, "scope"), (HiddenConfig, "per")], {"hidden": {"steering_flip": 0.5}}),
@@ -225,6 +226,7 @@ def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
 
 
 @pytest.mark.parametrize("choices, sentence", [
+    ({"idm_lane_changes": True}, r"idm_lane_changes is True; it must be False, or others 'idm', "),
     ({"on_red_light": "stop"}, r"on_red_light is 'stop'; it must be 'ignore', or traffic_controls True, "),
     ({"on_stop_sign": "remove"}, r"on_stop_sign is 'remove'; it must be 'ignore', or traffic_controls True, "),
     ({"reward": {"red_light": -1.0}}, r"reward\.red_light is -1\.0; it must be 0\.0, or traffic_controls True, "),

@@ -24,8 +24,8 @@ TEXT = {"folder", "device", "unit", "start_from", "best_metric"}
 """Fields for which any text is valid."""
 
 FLAGS = {"action_mask", "draw_reward_weights", "reward_terms", "critic_observations", "detailed_metrics",
-         "traffic_controls", "reveal_hidden", "previous_action", "anneal", "recompute_context", "resume", "overwrite",
-         "compile", "tensorboard", "wandb", "progress"}
+         "traffic_controls", "idm_lane_changes", "reveal_hidden", "previous_action", "anneal", "recompute_context",
+         "resume", "overwrite", "compile", "tensorboard", "wandb", "progress"}
 
 SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "reverse_per_m", "lane_alignment_per_s",
           "lane_offset_per_m_s", "wrong_way_per_m", "over_speed_per_m", "discomfort_per_s", "time_to_collision_per_s",

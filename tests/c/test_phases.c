@@ -13,6 +13,7 @@
 #include "step/phases.h"
 
 enum { NUM_WORLDS = 3, SCENES = 2, STEPS = 600, ARRAY_LIMIT = 128, TRIAL_STEPS = 12 };
+enum { LANE_CHANGES = SCENES }; /* the variant of the scene in which a vehicle changes lanes */
 
 static const struct {
     const char *name;
@@ -50,6 +51,27 @@ static const uint8_t agent_log_valid[SMALL_FRAMES * SMALL_AGENTS] = {[SMALL_AGEN
 static const float agent_log_m[SMALL_FRAMES * SMALL_AGENTS] = {0.0f};
 static const int32_t lane_start[SMALL_ROADS + 1] = {0, 1, 1, 2, 2}, lane_successor[] = {2, 0};
 
+/* Makes the scene one of two lanes in which a slow agent is ahead of a rule-based vehicle. */
+static void make_two_lanes(small_scene *small) {
+    small->vx_mps[0] = 0.5f;
+    small->x_m[2] = -30.0f;
+    small->y_m[2] = 60.0f;
+    small->input.num_agents = small->input.rule_based_count = 1;
+    small->input.log_replay_count = 0;
+    for (int32_t frame = 0; frame < SMALL_FRAMES; frame++) {
+        small->log_x_m[frame] = (float)frame - 25.0f;
+        small->log_y_m[frame] = small->log_heading_rad[frame] = small->log_vy_mps[frame] = 0.0f;
+        small->log_vx_mps[frame] = 10.0f;
+        small->log_valid[frame] = 1;
+    }
+    small->road_kind[2] = DRV_ROAD_LANE; /* beside the lane of road 0 */
+    small->road_width_m[2] = 3.5f;
+    small->point_x_m[0] = small->point_x_m[5] = -60.0f;
+    small->point_x_m[1] = small->point_x_m[6] = 400.0f;
+    small->point_y_m[5] = small->point_y_m[6] = 3.5f;
+    small->input.has_lane_changes = 1;
+}
+
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
  * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two
  * vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its front. */
@@ -84,7 +106,7 @@ static drv_scene *make_scene(int32_t variant) {
     /* reached, where nothing stops the agent, at about the end of a trial */
     small.control_line_m[0] = small.control_line_m[2] = 13.0f;
     small.control_line_m[4] = small.control_line_m[6] = variant > 0 ? 4.0f : 13.0f;
-    if (variant > 0) {
+    if (variant == 1) {
         const float before_start_m[4] = {63.0f, 2.0f, 63.0f, -2.0f};
         memcpy(small.control_line_m + 8, before_start_m, sizeof before_start_m);
         small.vx_mps[0] = -1.0f; /* against the lane */
@@ -111,6 +133,7 @@ static drv_scene *make_scene(int32_t variant) {
         small.input.log_vy_mps = crossing_vy_mps;
         small.input.log_valid = crossing_valid;
     }
+    if (variant == LANE_CHANGES) make_two_lanes(&small);
     drv_scene *scene = NULL;
     char message[DRV_MESSAGE_BYTES];
     CHECK(drv_scene_create(&small.input, NULL, &scene, message) == DRV_OK, "%s", message);
@@ -127,7 +150,7 @@ static void watch_array(rollout *run, int list, watched array) {
 static void begin_rollout(rollout *run, drv_config config) {
     /* the batch */
     memset(run, 0, sizeof *run);
-    for (int32_t i = 0; i < SCENES; i++) run->scenes[i] = make_scene(i);
+    for (int32_t i = 0; i < SCENES; i++) run->scenes[i] = make_scene(config.idm_lane_changes ? LANE_CHANGES : i);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
     const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
                                    .record_capacity = 3, .scene_count = SCENES, .scenes = run->scenes,
@@ -217,12 +240,12 @@ static void step_in_phases(rollout *run, int32_t number) {
     for (int phase = DRV_PHASE_observe_write; phase < DRV_PHASE_COUNT; phase++) run_phase(run, &world, phase);
 }
 
-static void check_config(drv_config config, uint64_t seed) {
+static void check_steps(drv_config config, uint64_t seed, int32_t steps) {
     rollout run;
     test_rng rng = {seed};
     char message[DRV_MESSAGE_BYTES];
     begin_rollout(&run, config);
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         const int32_t ages[NUM_WORLDS] = {0, step / 100 % TRIAL_STEPS, 1};
         if (step % 100 == 0)
             CHECK(drv_batch_reset(run.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
@@ -234,6 +257,8 @@ static void check_config(drv_config config, uint64_t seed) {
     }
     end_rollout(&run);
 }
+
+static void check_config(drv_config config, uint64_t seed) { check_steps(config, seed, STEPS); }
 
 /* Entries of the lists that no rollout has covered, of the arrays that a batch of this config has. */
 static void check_all_seen(drv_config config) {
@@ -285,6 +310,9 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.goal_radius_m = 5.0f;
     config.goal_spacing_m = 90.0f;
     check_config(config, 6);
+    drv_config passing = small_config();
+    passing.idm_lane_changes = 1;
+    check_steps(passing, 7, 50);
     check_all_seen(config);
     check_all_seen(masked);
 }

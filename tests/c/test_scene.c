@@ -260,6 +260,7 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK(in->trial_steps = INT32_MAX, "trial_steps")
     BREAK(in->agent_log_frames = -1, "agent_log_frames")
     BREAK(in->agent_log_frames = 7, "agent_log_frames")
+    BREAK(in->has_lane_changes = 1, "has_lane_changes") /* it has no lane graph */
     BREAK(in->has_routes = 1, "has_routes") /* it has no lane graph */
     BREAK(in->road_count = -1, "road_count")
     BREAK(in->road_count = INT32_MAX, "road_count")

@@ -26,6 +26,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "blind_steps") == 0 || strcmp(name, "braking_steps") == 0) return sizes->disturbed_agents > 0;
     if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
     if (strncmp(name, "route", 5) == 0) return sizes->route_agents > 0;
+    if (strcmp(name, "path_side") == 0 || strncmp(name, "path_offset", 11) == 0) return sizes->lane_changers > 0;
     if (strcmp(name, "sign_steps") == 0) return sizes->controlled_vehicles > 0;
     if (strncmp(name, "light_", 6) == 0) return sizes->traffic_controls > 0;
     if (strstr(name, "red_light") || strstr(name, "stop_sign") || strcmp(name, "stopped_at_sign") == 0)
@@ -39,7 +40,8 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
          .next_goals = 1, .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1,
          .traffic_controls = 1, .control_agents = 1, .mask_agents = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
-         .metrics = 13, .has_weights = 1, .has_hidden = 1, .rule_based = 5, .route_agents = 3, .coplayer_agents = 3,
+         .metrics = 13, .has_weights = 1, .has_hidden = 1, .rule_based = 5, .lane_changers = 5, .route_agents = 3,
+         .coplayer_agents = 3,
          .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3},
         {.agents = 65, .vehicles = 80, .contact_words = 2, .max_trials = 7, .terms = 5, .metrics = 14, .has_hidden = 1,
          .has_commanded = 1, .delay_steps = 3, .disturbed_agents = 65,

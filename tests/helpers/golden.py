@@ -117,6 +117,8 @@ ROLLOUTS = {
     # Rule-based vehicles, along lanes and along a log.
     "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
+    "intersection/lane_changes": {**IGNORE_ALL, "others": "idm", "idm_lane_changes": True, "agents_per_world": 2,
+                                  "trial_steps": 60, "max_trials": 2},
     "town/obeyed": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "traffic_controls": True},
     "town/lights": {**TWO_TRIALS, "traffic_controls": True, "on_red_light": "stop", "action_type": "continuous"},
     # Sensors with errors.
@@ -141,8 +143,10 @@ ROLLOUTS = {
 }
 """Name of a rollout, its scenes before the slash, to the choices of its config."""
 
-PARAMETERS = {name: {"lights": True} for name in (
-    "town/obeyed", "town/lights", "intersection/lights", "town/observed_lights", "intersection/indexed_lights")}
+PARAMETERS = {
+    **{name: {"lights": True} for name in ("town/obeyed", "town/lights", "intersection/lights", "town/observed_lights",
+                                           "intersection/indexed_lights")},
+    "intersection/lane_changes": {"arm_length_m": 200.0}}
 """Name of a rollout to the parameters of its generated scenes."""
 
 WORLD_IDS = (0, 1, 2, 3)

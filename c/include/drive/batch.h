@@ -39,9 +39,14 @@ enum {
     DRV_CODE_OUTCOME_SHIFT = 6
 };
 
-/* Parts that a scene has only where it was created with them: the logs of its agents, their routes, and the lane graph,
- * which routes need too. */
-enum { DRV_SCENE_AGENT_LOGS = 1, DRV_SCENE_ROUTES = 2, DRV_SCENE_LANE_GRAPH = 4 };
+/* Parts that a scene has only where it was created with them: the logs of its agents, their routes, the lane graph, which
+ * routes need too, and the lanes beside the paths of rule-based vehicles. */
+enum {
+    DRV_SCENE_AGENT_LOGS = 1,
+    DRV_SCENE_ROUTES = 2,
+    DRV_SCENE_LANE_GRAPH = 4,
+    DRV_SCENE_LANE_CHANGES = 8
+};
 
 /* The parts that every scene of a batch of this config must have, as a sum. */
 int32_t drv_scene_parts_of(const drv_config *config);

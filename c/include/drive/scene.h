@@ -67,6 +67,7 @@ typedef struct drv_scene_input {
     int32_t controlled_count;
     int32_t phase_count;
     int32_t agent_log_frames; /* frames of the agents' logs; 0 where the scene is without them */
+    int32_t has_lane_changes; /* 1: the scene has the lanes beside the paths, which needs its lane graph */
     int32_t has_routes;       /* 1: the scene has the route of each agent, which needs its lane graph */
 #define X(type, name, letter, element, low, high) const type *name;
     DRV_SCENE_ARRAYS(X)

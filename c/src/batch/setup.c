@@ -165,7 +165,7 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
     return DRV_OK;
 }
 
-/* Checks that the scene has the parts that reward terms and on_goal need. */
+/* Checks that the scene has the parts that the config needs. */
 static drv_status check_parts(const drv_scene *scene, int32_t parts, char *message) {
     if (parts & DRV_SCENE_AGENT_LOGS && scene->agent_log_frames == 0)
         return drv_fail(message, DRV_ERROR_SCENE,
@@ -178,6 +178,10 @@ static drv_status check_parts(const drv_scene *scene, int32_t parts, char *messa
     if (parts & DRV_SCENE_LANE_GRAPH && !scene->lanes.point_start)
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s was created without lane_start; where on_goal is next, it must be given",
+                        scene->name);
+    if (parts & DRV_SCENE_LANE_CHANGES && scene->paths.point_count > 0 && !scene->neighbours.offset_m[DRV_LEFT])
+        return drv_fail(message, DRV_ERROR_SCENE,
+                        "scene %.80s was created with has_lane_changes 0; where idm_lane_changes is 1, it must be 1",
                         scene->name);
     return DRV_OK;
 }
@@ -229,6 +233,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .traffic_controls = setup->config.traffic_controls ? controls : 0,
                        .control_agents = setup->config.traffic_controls ? setup->agents_per_world : 0,
                        .controlled_vehicles = setup->config.traffic_controls ? rule_based : 0,
+                       .lane_changers = setup->config.idm_lane_changes ? rule_based : 0,
                        .has_hidden = drv_hidden_is_on(&setup->config),
                        .has_commanded = drv_hidden_commands_steering(&setup->config),
                        .disturbed_agents = drv_disturbances_are_on(&setup->config) ? setup->agents_per_world : 0,

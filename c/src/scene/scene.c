@@ -239,15 +239,17 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         fill_programs(scene, in);
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
-        uint64_t path_bytes, zone_bytes, line_bytes, route_bytes = 0;
+        uint64_t path_bytes, zone_bytes, line_bytes, route_bytes = 0, neighbour_bytes = 0;
         if ((!in->has_routes || drv_agent_routes_create(scene, arena, &scene->routes, &route_bytes)) &&
             drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes) &&
             drv_zones_create(&scene->paths, scene->width_m + drv_scene_rule_first(scene), arena, &scene->zones,
                              &zone_bytes) &&
+            (!in->has_lane_changes || drv_neighbours_create(&scene->lanes, &scene->paths, &scene->zones, arena,
+                                                            &scene->neighbours, &neighbour_bytes)) &&
             drv_stop_lines_create(in, &scene->lanes, &scene->paths, &scene->zones, arena, &scene->stop_lines,
                                   &line_bytes)) {
             fill_rule_based(scene);
-            scene->bytes += path_bytes + zone_bytes + line_bytes + route_bytes;
+            scene->bytes += path_bytes + zone_bytes + line_bytes + route_bytes + neighbour_bytes;
         } else {
             drv_scene_release(scene);
             scene = NULL;
@@ -276,6 +278,7 @@ void drv_scene_release(drv_scene *scene) {
     if (!scene || atomic_fetch_sub(&scene->references, 1) != 1) return;
     drv_memory_release(scene->paths.point_start); /* the starts of the blocks */
     drv_memory_release(scene->zones.next);
+    drv_memory_release(scene->neighbours.offset_m[DRV_LEFT]);
     drv_memory_release(scene->routes.point_start);
     drv_memory_release(scene->stop_lines.start);
     drv_memory_release(scene);

@@ -10,6 +10,7 @@
 #include "scene/agent_routes.h"
 #include "scene/crossings.h"
 #include "scene/lanes.h"
+#include "scene/neighbours.h"
 #include "scene/paths.h"
 #include "scene/stop_lines.h"
 
@@ -75,6 +76,7 @@ struct drv_scene {
     drv_agent_routes routes; /* empty where the scene was created without; in a block of their own */
     drv_paths paths;       /* of the rule-based vehicles; in a block of their own */
     drv_zones zones;       /* where these cross; in a block of their own */
+    drv_neighbours neighbours; /* lanes beside these; in a block of their own, none where created without */
     drv_stop_lines stop_lines; /* that they cross; in a block of their own */
 
     uint64_t bytes;

@@ -143,6 +143,7 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "candidate_count", in->candidate_count, 0, DRV_CANDIDATE_LIMIT);
     check_count(&check, "frame_count", in->frame_count, 1, DRV_FRAME_LIMIT);
     check_count(&check, "agent_log_frames", in->agent_log_frames, 0, in->frame_count);
+    check_count(&check, "has_lane_changes", in->has_lane_changes, 0, in->lane_start != NULL);
     check_count(&check, "has_routes", in->has_routes, 0, in->lane_start != NULL);
     check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);

@@ -68,8 +68,12 @@ static int32_t first_overlap(const drv_corridor *corridor, drv_box box, float ra
     const drv_floats width2 = drv_splat(half_width_m * half_width_m);
     for (int32_t i = skipped_m > 0.0f ? (int32_t)(skipped_m / drv_path_pitch_m) : 0; i < corridor->count;
          i += DRV_WIDTH) {
-        const drv_floats x = drv_load(paths->x_m + corridor->first + i) - x_m;
-        const drv_floats y = drv_load(paths->y_m + corridor->first + i) - y_m;
+        drv_floats x = drv_load(paths->x_m + corridor->first + i) - x_m;
+        drv_floats y = drv_load(paths->y_m + corridor->first + i) - y_m;
+        if (corridor->left_m != 0.0f) {
+            x -= drv_splat(corridor->left_m) * drv_load(paths->sin_heading + corridor->first + i);
+            y += drv_splat(corridor->left_m) * drv_load(paths->cos_heading + corridor->first + i);
+        }
         const drv_floats along = x * ahead_x + y * ahead_y, across = y * ahead_x - x * ahead_y;
         const drv_ints inside = drv_mask_le(along * along, length2) & drv_mask_le(across * across, width2);
         /* points past the end of the corridor come after all others */
@@ -123,8 +127,9 @@ bool drv_corridor_crossing(const drv_world *world, const drv_corridor *corridor,
     if (fabsf(turn_cos) > crossing_cos) return false;
 
     /* when its box is on the path there */
-    const float away_m = (paths->x_m[point] - world->x_m[other]) * ahead.x +
-                         (paths->y_m[point] - world->y_m[other]) * ahead.y;
+    const float x_m = paths->x_m[point] - corridor->left_m * paths->sin_heading[point];
+    const float y_m = paths->y_m[point] + corridor->left_m * paths->cos_heading[point];
+    const float away_m = (x_m - world->x_m[other]) * ahead.x + (y_m - world->y_m[other]) * ahead.y;
     const float half_m = half_length_m + corridor->half_width_m;
     *out = (drv_crossing){corridor->first_m + (float)found * drv_path_pitch_m - corridor->half_length_m,
                           drv_larger(0.0f, away_m - half_m) / speed_mps, (away_m + half_m) / speed_mps};

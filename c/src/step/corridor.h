@@ -10,6 +10,7 @@ typedef struct drv_corridor {
     const drv_paths *paths;
     drv_point centre;     /* of the vehicle */
     int32_t first, count; /* points of the paths, from the last one that is not ahead of the centre on */
+    float left_m;         /* by which the corridor is to the left of the path */
     float first_m;        /* arc length from the centre to the first point, 0 or less */
     float length_m;       /* from the centre on */
     float half_width_m, half_length_m;
@@ -30,7 +31,7 @@ typedef struct drv_lead {
 /* How far a vehicle looks ahead. */
 DRV_STEP_API float drv_look_ahead_m(float speed_mps);
 
-/* The corridor ahead of a vehicle that is at the arc length `path_m` of a path. */
+/* The corridor along a path, ahead of a vehicle that is at its arc length `path_m`. */
 DRV_STEP_API drv_corridor drv_corridor_of(const drv_world *world, const drv_paths *paths, int32_t path, float path_m,
                                           int32_t vehicle, float length_m);
 

@@ -8,6 +8,7 @@
 #include "step/dynamics.h"
 #include "step/on_map.h"
 #include "step/path_crossing.h"
+#include "step/path_nearest.h"
 #include "step/path_place.h"
 
 /* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
@@ -34,45 +35,6 @@ static const float oncoming_cos = -0.7f;
 static bool drives(const drv_world *world, int32_t agent) { return world->status[agent] == DRV_DRIVING; }
 
 /* ---- paths ---- */
-
-/* The point of a path, from `first` to `last`, that is nearest to `at`; the first of equally near ones. Driving against
- * the path along the unit vector `ahead` adds to the distance. */
-static int32_t nearest_point(const drv_paths *paths, int32_t first, int32_t last, drv_point at, drv_point ahead,
-                             float against_m2) {
-    const drv_floats x_m = drv_splat(at.x), y_m = drv_splat(at.y);
-    const drv_floats ahead_x = drv_splat(ahead.x), ahead_y = drv_splat(ahead.y), against = drv_splat(against_m2);
-    drv_floats best_m2 = drv_splat(INFINITY);
-    drv_ints best = drv_iota(first);
-    for (int32_t i = first; i <= last; i += DRV_WIDTH) {
-        const drv_floats turn_cos =
-            drv_load(paths->cos_heading + i) * ahead_x + drv_load(paths->sin_heading + i) * ahead_y;
-        const drv_floats away_m2 =
-            drv_squared_distances(paths->x_m + i, paths->y_m + i, x_m, y_m) + against * (1.0f - turn_cos);
-        /* points after the last one are no better than infinitely far away */
-        const drv_ints index = drv_iota(i), better = ~drv_mask_le(best_m2, away_m2) & (index <= last);
-        best_m2 = (drv_floats)((better & (drv_ints)away_m2) | (~better & (drv_ints)best_m2));
-        best = (better & index) | (~better & best);
-    }
-    int32_t found = best[0];
-    float found_m2 = best_m2[0];
-    for (int32_t i = 1; i < DRV_WIDTH; i++)
-        if (best_m2[i] < found_m2 || (best_m2[i] == found_m2 && best[i] < found)) {
-            found = best[i];
-            found_m2 = best_m2[i];
-        }
-    return found;
-}
-
-/* Where something is relative to a point of a path. */
-typedef struct path_offset {
-    float along_m, left_m;
-} path_offset;
-
-static path_offset offset_from(const drv_paths *paths, int32_t point, drv_point at) {
-    const float dx = at.x - paths->x_m[point], dy = at.y - paths->y_m[point];
-    const float cosine = paths->cos_heading[point], sine = paths->sin_heading[point];
-    return (path_offset){dx * cosine + dy * sine, dy * cosine - dx * sine};
-}
 
 /* Lists the vehicles that will not drive on: agents that do not drive, and static vehicles. Returns their number. */
 static int32_t list_standing(const drv_world *world, int32_t *standing) {
@@ -101,8 +63,8 @@ static bool shift_for(const drv_world *world, const drv_lane_driver *driver, int
     const int32_t start = paths->point_start[agent];
     const int32_t low = first - PASSED_POINTS > start ? first - PASSED_POINTS : start;
     const drv_point ahead = {world->cos_heading[agent], world->sin_heading[agent]};
-    const int32_t nearest = nearest_point(paths, low, first + DRV_WINDOW_POINTS - 1, at, ahead, 0.0f);
-    const path_offset there = offset_from(paths, nearest, at);
+    const int32_t nearest = drv_path_nearest(paths, low, first + DRV_WINDOW_POINTS - 1, at, ahead, 0.0f);
+    const drv_path_offset there = drv_path_offset_from(paths, nearest, at);
     const float apart_m = 0.5f * (scene->width_m[agent] + scene->width_m[vehicle]) + passing_gap_m;
     if (!(fabsf(there.left_m) < apart_m && fabsf(there.along_m) < drv_path_pitch_m)) return false;
 
@@ -141,9 +103,9 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     const drv_point at = {world->x_m[agent], world->y_m[agent]};
     const drv_point ahead = {world->cos_heading[agent], world->sin_heading[agent]};
     const int32_t start = paths->point_start[agent], end = paths->point_start[agent + 1] - DRV_WINDOW_POINTS;
-    const int32_t nearest = nearest_point(paths, start, end, at, ahead, wrong_way_m2);
-    const float path_m =
-        drv_larger(0.0f, (float)(nearest - start) * drv_path_pitch_m + offset_from(paths, nearest, at).along_m);
+    const int32_t nearest = drv_path_nearest(paths, start, end, at, ahead, wrong_way_m2);
+    const float point_m = (float)(nearest - start) * drv_path_pitch_m;
+    const float path_m = drv_larger(0.0f, point_m + drv_path_offset_from(paths, nearest, at).along_m);
     const int32_t behind = start + (int32_t)(path_m / drv_path_pitch_m), first = behind < end ? behind : end;
 
     /* the points, moved where something stands on them */

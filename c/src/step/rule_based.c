@@ -4,6 +4,7 @@
 #include "math/geometry.h"
 #include "step/corridor.h"
 #include "step/following.h"
+#include "step/lane_change.h"
 #include "step/on_map.h"
 #include "step/path_place.h"
 #include "step/right_of_way.h"
@@ -23,6 +24,20 @@ static void put_on_path(drv_world *world, int32_t path, int32_t vehicle) {
     const drv_point ahead = drv_direction(heading_rad);
     world->x_m[vehicle] = drv_between(paths->x_m, place);
     world->y_m[vehicle] = drv_between(paths->y_m, place);
+    world->heading_rad[vehicle] = heading_rad;
+    world->cos_heading[vehicle] = ahead.x;
+    world->sin_heading[vehicle] = ahead.y;
+}
+
+/* Moves a vehicle that was put on its path beside it, and turns it in the direction in which it moves. */
+static void put_beside_path(drv_world *world, int32_t path, int32_t vehicle) {
+    const float left_m = world->path_offset_m[path];
+    if (left_m == 0.0f) return;
+    world->x_m[vehicle] -= left_m * world->sin_heading[vehicle];
+    world->y_m[vehicle] += left_m * world->cos_heading[vehicle];
+    const float turn_rad = drv_arc_tangent(world->path_offset_slope[path]);
+    const float heading_rad = drv_wrap_angle(world->heading_rad[vehicle] + turn_rad);
+    const drv_point ahead = drv_direction(heading_rad);
     world->heading_rad[vehicle] = heading_rad;
     world->cos_heading[vehicle] = ahead.x;
     world->sin_heading[vehicle] = ahead.y;
@@ -54,8 +69,9 @@ typedef struct plan {
     bool exit_is_blocked;    /* something stands there */
 } plan;
 
-/* Keeps the gaps to all vehicles ahead and to those that cross the path. */
-static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surroundings around, plan *own) {
+/* Keeps the gaps to all vehicles ahead, `left_m` to the left of the path, and to those that cross it there. */
+static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surroundings around, float left_m,
+                              plan *own) {
     drv_follower *follower = &own->follower;
     const int32_t rule_first = drv_scene_rule_first(world->scene);
     const int32_t rule_end = rule_first + world->scene->rule_based_count;
@@ -64,8 +80,9 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
         room_m = own->zone_gap_m + world->scene->zones.leave_m[own->zone] - drv_zone_start_m(world, own->zone) +
                  follower->length_m + follower->driver.min_gap_m;
     const float length_m = drv_larger(drv_look_ahead_m(follower->speed_mps), room_m + 0.5f * follower->length_m);
-    const drv_corridor corridor = drv_corridor_of(world, &world->scene->paths, own->path, world->path_m[own->path],
-                                                  own->vehicle, length_m);
+    drv_corridor corridor = drv_corridor_of(world, &world->scene->paths, own->path, world->path_m[own->path],
+                                            own->vehicle, length_m);
+    corridor.left_m = left_m;
     const int32_t near =
         drv_corridor_near(world, &scratch->on_map, own->vehicle, &corridor, around.forecast_m, scratch->near);
     for (int32_t i = 0; i < near; i++) {
@@ -114,10 +131,14 @@ static float planned_acceleration(drv_world *world, drv_scratch *scratch, surrou
                 .path = path, .vehicle = vehicle,
                 .zone = world->arrival_step[path] >= 0 ? drv_zone_ahead(world, path) : -1, .exit_is_free = true};
     if (own.zone >= 0) own.zone_gap_m = drv_zone_gap_m(world, path, own.zone);
-    react_to_vehicles(world, scratch, around, &own);
+    const drv_lateral lateral = drv_lateral_of(world, path);
+    react_to_vehicles(world, scratch, around, lateral.now_m, &own);
+    if (lateral.is_changing) react_to_vehicles(world, scratch, around, lateral.target_m, &own);
     if (own.zone >= 0) give_way(world, scratch, around.claims, &own);
     const float stop_m = drv_stop_m(world, scratch, path);
     if (stop_m < INFINITY) drv_keep_gap(&own.follower, stop_m - path_m - 0.5f * length_m, 0.0f);
+    const float end_m = drv_lane_change_end_m(world, path);
+    if (end_m < INFINITY) drv_keep_gap(&own.follower, end_m - 0.5f * length_m, 0.0f);
     return drv_bounded_acceleration(&own.follower, drv_path_speed(paths, path, path_m + speed_mps * dt_s), dt_s);
 }
 
@@ -126,6 +147,8 @@ void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {
     drv_on_map_list(world, scratch);
     drv_stopping_update(world, scratch);
     const surroundings around = {drv_claims_update(world, scratch), longest_forecast_m(world)};
+    for (int32_t path = 0; drv_changes_lanes(world) && path < world->scene->rule_based_count; path++)
+        if (drv_follows_path(world, first + path)) drv_lane_change_decide(world, scratch, path);
     for (int32_t path = 0; path < world->scene->rule_based_count; path++) {
         const int32_t vehicle = first + path;
         world->acceleration_mps2[vehicle] =
@@ -142,8 +165,10 @@ static void move(drv_world *world, int32_t path, int32_t vehicle) {
     world->speed_mps[vehicle] = speed_mps;
     const int32_t zone = drv_zone_ahead(world, path);
     world->path_m[path] = drv_smaller(world->path_m[path] + speed_mps * dt_s, length_m);
+    if (drv_changes_lanes(world)) drv_lane_change_move(world, path, speed_mps * dt_s);
     if (drv_zone_ahead(world, path) != zone) world->arrival_step[path] = -1; /* it is inside now */
     put_on_path(world, path, vehicle);
+    if (drv_changes_lanes(world)) put_beside_path(world, path, vehicle);
     const bool stops_there = paths->speed_mps[paths->point_start[path + 1] - 1] == 0.0f;
     if (world->path_m[path] == length_m && !stops_there) world->present[vehicle] = 0;
 }
@@ -201,6 +226,7 @@ void drv_rule_based_begin(drv_world *world) {
         world->arrival_step[path] = -1;
     }
     for (int32_t path = 0; path < world->sizes.controlled_vehicles; path++) world->sign_steps[path] = 0;
+    drv_lane_change_begin(world);
     for (int32_t path = 0; path < paths->count; path++) {
         const int32_t vehicle = drv_scene_rule_first(world->scene) + path;
         const bool has_path = drv_path_points(paths, path) > 0;

@@ -15,6 +15,7 @@
 #define DRV_RECORDS ((int64_t)sizes.record_capacity * sizes.agents)
 #define DRV_LIGHTS sizes.traffic_controls
 #define DRV_CONTROL_AGENTS sizes.control_agents
+#define DRV_LANE_CHANGERS sizes.lane_changers
 #define DRV_CONTROLLED_VEHICLES sizes.controlled_vehicles
 #define DRV_LANE_AGENTS sizes.lane_agents
 #define DRV_COMFORT_AGENTS sizes.comfort_agents

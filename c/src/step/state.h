@@ -57,6 +57,11 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, traffic_plan")                                                                                 \
     X(int32_t, "i4", arrival_step, DRV_RULE_BASED, "step at which it came near the crossing ahead; -1 not near",    \
       "trial_restart, traffic_plan")                                                                                 \
+    X(int32_t, "i4", path_side, DRV_LANE_CHANGERS, "of its path on which it drives or will: 1 left, 0 none, -1 right", \
+      "trial_restart, traffic_plan")                                                                                 \
+    X(float, "f4", path_offset_m, DRV_LANE_CHANGERS, "m to the left of its path", "trial_restart, traffic_plan")     \
+    X(float, "f4", path_offset_slope, DRV_LANE_CHANGERS, "1, path_offset_m per metre driven",                        \
+      "trial_restart, traffic_plan")                                                                                 \
     X(int32_t, "i4", sign_steps, DRV_CONTROLLED_VEHICLES, "steps for which it has stood before a stop sign",          \
       "trial_restart, traffic_plan")                                                                                 \
     /* agents: goals */                                                                                              \
@@ -195,6 +200,7 @@ typedef struct drv_sizes {
     int32_t has_hidden;       /* 1: agents have hidden values */
     int32_t has_commanded;    /* 1: the commanded wheel angle may differ from the vehicle's */
     int32_t delay_steps;      /* the longest delay of an action */
+    int32_t lane_changers;    /* rule_based, or 0 where they do not change lanes */
     int32_t rule_based;       /* the most rule-based vehicles of a scene */
     int32_t disturbed_agents; /* agents, or 0 where disturbances are off */
 } drv_sizes;

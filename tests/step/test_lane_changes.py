@@ -1,0 +1,99 @@
+"""Do rule-based vehicles change lanes where that helps them, and only where it is safe?"""
+
+import numpy as np
+from integer_scenes import make_scene
+
+from drive_env import Batch, DriveConfig
+from drive_env.scenes.scene import Objects
+
+LENGTH_M, WIDTH_M = 4.5, 2.0
+
+
+def cars(places, speeds):
+    """Cars that head along x, without a log but for their speed; the first one is the agent."""
+    count = len(places)
+    x_m, y_m = np.array(places, np.float32).T
+    each = lambda value: np.full(count, value, np.float32)
+    return Objects(
+        id=np.arange(count), kind=np.ones(count, np.uint8), length_m=each(LENGTH_M), width_m=each(WIDTH_M),
+        height_m=each(1.5), goal_m=np.stack([x_m + 1500.0, y_m], axis=1), marked_expert=np.zeros(count, bool),
+        x_m=x_m[None], y_m=y_m[None], heading_rad=each(0.0)[None], vx_mps=np.array([speeds], np.float32),
+        vy_mps=each(0.0)[None], valid=np.ones((1, count), bool))
+
+
+def drive(places, speeds, lanes=((0.0, 800.0), (3.5, 800.0)), steps=300, **config):
+    """(steps, vehicles, 3) x, y and speed on a road along x, nan off the map; lanes are (y, end). The agent keeps its
+    speed."""
+    roads = [("lane", [(-50.0 + 10 * i, y_m) for i in range(int((end_m + 50) / 10) + 1)]) for y_m, end_m in lanes]
+    given = DriveConfig(others="idm", agents_per_world=1, trial_steps=steps, on_collision="ignore",
+                        action_type="continuous", **config)
+    seen = []
+    with Batch(make_scene("road", cars(places, speeds), roads), config=given) as batch:
+        batch.reset()
+        assert batch.roles[0].rule_based_count == len(places) - 1
+        for _ in range(steps):
+            vehicles = batch.vehicles()
+            seen.append([np.where(vehicles["present"], vehicles[name], np.nan) for name in ("x_m", "y_m", "speed_mps")])
+            batch.step(np.zeros((1, 2), np.float32))
+    return np.array(seen).transpose(0, 2, 1)
+
+
+def overlaps(seen):
+    """(steps, vehicles, vehicles) bool: boxes along x overlap."""
+    apart = np.abs(seen[:, :, None] - seen[:, None])
+    touch = (apart[..., 0] < LENGTH_M) & (apart[..., 1] < WIDTH_M)
+    return touch & ~np.eye(seen.shape[1], dtype=bool)
+
+
+PASSES = {"idm_lane_changes": True}
+
+
+def test_a_car_passes_a_slow_one_and_returns_to_its_lane():
+    seen = drive([(60, 0), (0, 0)], [3, 9], **PASSES)
+    assert seen[-1, 1, 0] > seen[-1, 0, 0] + LENGTH_M
+    assert seen[:, 1, 1].max() > 3.0 and abs(seen[-1, 1, 1]) < 0.2
+    assert not overlaps(seen).any()
+    assert (np.abs(np.diff(seen[:, 1, 1])) < 0.2).all()
+    behind = drive([(60, 0), (0, 0)], [3, 9])
+    assert (behind[:, 1, 1] == 0.0).all() and (behind[:, 1, 0] < behind[:, 0, 0]).all()
+
+
+def test_a_car_stays_behind_where_a_faster_one_comes_from_behind_in_the_other_lane():
+    def first_change(places, speeds):
+        seen = drive(places, speeds, steps=100, **PASSES)
+        assert not overlaps(seen).any()
+        return int(np.argmax(np.append(seen[:, 1, 1] > 0.5, True)))
+
+    alone = first_change([(35, 0), (0, 0)], [3, 9])
+    assert first_change([(35, 0), (0, 0), (-12, 3.5)], [3, 9, 10]) > alone + 10
+
+
+def test_a_car_returns_before_the_lane_beside_its_own_ends():
+    seen = drive([(60, 0), (0, 0)], [3, 9], lanes=((0.0, 800.0), (3.5, 260.0)), **PASSES)
+    own = seen[:, 1]
+    assert own[:, 1].max() > 3.0
+    assert (np.abs(own[own[:, 0] > 255.0, 1]) < 1.0).all()
+
+
+def test_a_lane_that_ends_soon_or_leads_the_other_way_is_not_used():
+    short = drive([(60, 0), (0, 0)], [3, 9], lanes=((0.0, 800.0), (3.5, 60.0)), steps=150, **PASSES)
+    assert (short[:, 1, 1] == 0.0).all()
+    objects, roads = cars([(60, 0), (0, 0)], [3, 9]), [
+        ("lane", [(-50.0, 0.0), (800.0, 0.0)]), ("lane", [(800.0, 3.5), (-50.0, 3.5)])]
+    config = DriveConfig(others="idm", agents_per_world=1, trial_steps=150, **PASSES)
+    with Batch(make_scene("two ways", objects, roads), config=config) as batch:
+        batch.reset()
+        for _ in range(150):
+            batch.step(np.full(1, 3 * 13 + 6))
+            assert batch.vehicles()["y_m"][1] == 0.0
+
+
+def test_dense_traffic_changes_lanes_without_collision():
+    rng = np.random.default_rng(0)
+    places = [(250, 3.5)] + [(18 * i + rng.uniform(-3, 3), 3.5 * (i % 3)) for i in range(24)]
+    seen = drive(places, [2, *rng.uniform(4, 10, 24)], lanes=((0.0, 900.0), (3.5, 900.0), (7.0, 500.0)), steps=400,
+                 **PASSES)
+    lanes = np.rint(seen[:, 1:, 1] / 3.5)
+    assert (lanes != lanes[0]).any(axis=0).sum() >= 3
+    assert not overlaps(seen).any()
+    assert np.nanmin(seen[-1, 1:, 2]) > 1.0  # nobody waits at the end of a lane
