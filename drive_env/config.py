@@ -289,6 +289,9 @@ class DriveConfig(Checked):
         "discrete", "", "encoding of an action", choice("discrete", "multi_discrete", "continuous"))
     goal_radius_m: float = setting(
         2.0, "m", "distance from the goal within which it is reached", number(0.01, 100.0))
+    vertical_clearance_m: float = setting(
+        4.0, "m", "difference in height beyond which vehicles, road edges, goals and observed things are on different "
+        "levels, in scenes whose roads lie above each other", number(lib.DRV_LEVEL_HEIGHT_M, 1000.0))
     goal_max_speed_mps: float | None = setting(
         None, "m/s", "highest speed at which the goal counts as reached", number(0.0, 150.0, none="any speed"))
     on_goal: str = setting(

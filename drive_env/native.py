@@ -11,6 +11,7 @@ import numpy as np
 
 from .binding import check, ffi, lib, per_thread, table, text
 from .roles import Roles
+from .scenes.levels import heights_near, levels_of
 
 __all__ = ["native_scene", "native_scenes"]
 
@@ -30,6 +31,8 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     """The array that the core calls `name`: its prefix names the part of the scene, the rest the attribute."""
     scene, frames = roles.scene, roles.frames
     prefix, _, attribute = name.partition("_")
+    if attribute == "z_m":
+        return _road_heights(roles, prefix)
     if prefix == "start":
         return getattr(frames, attribute)[0, roles.objects]
     if prefix == "goal":
@@ -50,6 +53,27 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     return getattr(scene.objects, name)[roles.objects]
 
 
+def _road_heights(roles: Roles, prefix: str) -> np.ndarray:
+    """Heights of the road: under an object, half its own height below its centre."""
+    scene, agents = roles.scene, roles.objects[: roles.num_agents]
+    half_m = 0.5 * scene.objects.height_m
+    if prefix == "start":
+        return (roles.frames.z_m[0] - half_m)[roles.objects]
+    if prefix == "goal":
+        return (scene.objects.goal_z_m - half_m)[agents]
+    if prefix == "log":
+        columns = roles.objects[roles.num_agents : len(roles.objects) - roles.static_count]
+        return (roles.frames.z_m - half_m)[:, columns]
+    if prefix == "candidate":
+        return heights_near(scene.roads, scene.candidate_goals_m)
+    if prefix == "control":
+        controls = scene.traffic_controls
+        middle_m = 0.5 * (controls.line_m[:, :2] + controls.line_m[:, 2:])
+        lanes = [controls.lane[begin:end] for begin, end in zip(controls.start[:-1], controls.start[1:], strict=True)]
+        return heights_near(scene.roads, middle_m, lanes)
+    return scene.roads.z_m
+
+
 def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, arena: Any = ffi.NULL) -> Any:
     """The core's scene of these roles, which frees itself.
 
@@ -67,9 +91,10 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
     agent_logs, routes = bool(parts & lib.DRV_SCENE_AGENT_LOGS), bool(parts & lib.DRV_SCENE_ROUTES)
     lane_changes = bool(parts & lib.DRV_SCENE_LANE_CHANGES) and roles.rule_based_count > 0
     lane_graph = lane_graph or routes or bool(parts & lib.DRV_SCENE_LANE_GRAPH) or roles.rule_based_count > 0
+    has_height = len(levels_of(roles.scene.roads)) > 0
     has = {"lane": lane_graph, "agent": agent_logs}
     arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS
-              if has.get(name.partition("_")[0], True)}
+              if has.get(name.partition("_")[0], True) and (has_height or not name.endswith("_z_m"))}
     numbers = dict(
         dt_s=roles.dt_s,
         trial_steps=roles.trial_steps,
@@ -88,6 +113,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
         agent_log_frames=len(roles.frames.valid) if agent_logs else 0,
         has_lane_changes=lane_changes,
         has_routes=routes,
+        has_height=has_height,
     )
     # The counts separate the arrays of the digest.
     digest = hashlib.sha256(repr((roles.scene.name, numbers)).encode())

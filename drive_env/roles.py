@@ -34,12 +34,13 @@ class Frames:
     """Tracks of n objects from the start frame on, at the config's time step.
 
     Attributes:
-        x_m, y_m, heading_rad, vx_mps, vy_mps: (frames, n) float32, 0 where not `valid`.
+        x_m, y_m, z_m, heading_rad, vx_mps, vy_mps: (frames, n) float32, 0 where not `valid`.
         valid: (frames, n) bool, on the map.
     """
 
     x_m: np.ndarray
     y_m: np.ndarray
+    z_m: np.ndarray
     heading_rad: np.ndarray
     vx_mps: np.ndarray
     vy_mps: np.ndarray
@@ -281,7 +282,7 @@ def _frames_at(scene: Scene, log_frame: np.ndarray, report: Report) -> Frames:
     """The tracks at these frames, interpolated where they are not whole."""
     # Without a log, or at the log's own time step, the tracks are used unchanged.
     objects = scene.objects
-    tracks = [objects.x_m, objects.y_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
+    tracks = [objects.x_m, objects.y_m, objects.z_m, objects.heading_rad, objects.vx_mps, objects.vy_mps]
     first = int(log_frame[0])
     if np.array_equal(log_frame, np.arange(first, objects.frame_count)):
         return Frames(*(track[first:] for track in [*tracks, objects.valid]))
@@ -301,5 +302,6 @@ def _frames_at(scene: Scene, log_frame: np.ndarray, report: Report) -> Frames:
             change = (change + np.pi) % (2 * np.pi) - np.pi
         return np.where(exact, track[low], np.where(valid, before + share * change, 0)).astype(np.float32)
 
-    x_m, y_m, heading_rad, vx_mps, vy_mps = tracks
-    return Frames(between(x_m), between(y_m), between(heading_rad, turn=True), between(vx_mps), between(vy_mps), valid)
+    x_m, y_m, z_m, heading_rad, vx_mps, vy_mps = tracks
+    return Frames(between(x_m), between(y_m), between(z_m), between(heading_rad, turn=True), between(vx_mps),
+                  between(vy_mps), valid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,12 @@ class RouteLane(NamedTuple):
     to_m: float
 
 
-def lane_route(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any) -> np.ndarray | None:
+ANY_HEIGHT = math.nan
+"""Of a start or goal whose lane may be on any level."""
+
+
+def lane_route(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any, *, start_z: float = ANY_HEIGHT,
+               goal_z: float = ANY_HEIGHT) -> np.ndarray | None:
     """The path from the start to the goal along lane centres, without lane changes.
 
     Args:
@@ -31,6 +37,7 @@ def lane_route(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any) ->
         start_xy: (2,) m, position of the vehicle.
         start_heading: rad.
         goal_xy: (2,) m.
+        start_z, goal_z: m, heights of the road there; they matter where roads lie above each other.
 
     Returns:
         (m, 2) float32 points from the lane point nearest the start to the one nearest the goal; m is 1 if these are the
@@ -39,7 +46,7 @@ def lane_route(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any) ->
     Raises:
         CallError: the scene has no lane graph, or a coordinate is beyond its limit.
     """
-    lanes = route_lanes(scene, start_xy, start_heading, goal_xy)
+    lanes = route_lanes(scene, start_xy, start_heading, goal_xy, start_z=start_z, goal_z=goal_z)
     if not lanes:
         return None
     points = np.concatenate([_lane_points(scene, lane) for lane in lanes])
@@ -50,9 +57,11 @@ def lane_route(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any) ->
     return points[kept]
 
 
-def route_lanes(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any) -> list[RouteLane]:
+def route_lanes(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any, *, start_z: float = ANY_HEIGHT,
+                goal_z: float = ANY_HEIGHT) -> list[RouteLane]:
     """The lanes of the path, in order; empty without a path. Args and errors as in `lane_route`."""
-    ends = ffi.new("drv_route_ends *", (*map(float, start_xy), float(start_heading), *map(float, goal_xy)))
+    ends = ffi.new("drv_route_ends *", (*map(float, start_xy), float(start_heading), *map(float, goal_xy),
+                                        float(start_z), float(goal_z)))
     count, message, capacity = ffi.new("int32_t *"), per_thread.message, CAPACITY
     while True:
         lanes = ffi.new("drv_route_lane[]", capacity)

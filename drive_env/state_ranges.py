@@ -117,6 +117,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, 4 * far_m)),
         "goal_along_m": (0.0, 8 * far_m),
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
+        **dict.fromkeys(("z_m", "goal_z_m"), _both(float(lib.DRV_GROUND_LIMIT_M))),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
         **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),
         "steering_rad": _both(steering_rad), "acceleration_mps2": _both(change_mps2),

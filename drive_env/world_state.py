@@ -18,7 +18,8 @@ class ReadableWorlds(WorldRange):
         """A copy of the vehicles of a world as they are now: first its agents, then log-replay, rule-based and
         static vehicles.
 
-        Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), kind (uint8, as in
+        Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), z_m (float32: height of
+        the road under it; 0 in a scene whose roads do not lie above each other), kind (uint8, as in
         `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
 
         Raises:
@@ -29,7 +30,9 @@ class ReadableWorlds(WorldRange):
         roles = self.roles[state["scene_index"][0]]
         count, objects = len(roles.objects), roles.scene.objects
         moving = {name: state[name][:count] for name in ("x_m", "y_m", "heading_rad", "speed_mps")}
+        z_m = state["z_m"][:count] if len(state["z_m"]) else np.zeros(count, np.float32)
         return moving | {
+            "z_m": z_m,
             "length_m": objects.length_m[roles.objects], "width_m": objects.width_m[roles.objects],
             "kind": objects.kind[roles.objects], "present": state["present"][:count].astype(bool)}
 

@@ -80,6 +80,7 @@ FIELDS = {
     "others": choice("replay", "static", "idm"), "idm_lane_changes": switch(),
     "action_type": choice("discrete", "multi_discrete", "continuous"),
     "goal_radius_m": number(0.01, 100.0),
+    "vertical_clearance_m": number(3.0, 1000.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
     "on_goal": choice("ignore", "stop", "remove", "next"), "goal_spacing_m": number(1.0, 1000.0),
     "max_goals": count(1, 10_000, none=True),

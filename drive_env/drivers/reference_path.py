@@ -65,7 +65,9 @@ def reference_path(roles: Roles, lanes: Any, agent: int) -> np.ndarray:
     start_m = np.array([frames.x_m[0, item], frames.y_m[0, item]], np.float64)
 
     # Along lanes, else along the log, and from there straight to the goal.
-    line = lane_route(lanes, start_m, float(frames.heading_rad[0, item]), goal_m)
+    half_m = 0.5 * scene.objects.height_m[item]  # the road is below the centre
+    line = lane_route(lanes, start_m, float(frames.heading_rad[0, item]), goal_m,
+                      start_z=frames.z_m[0, item] - half_m, goal_z=scene.objects.goal_z_m[item] - half_m)
     if line is None:
         valid = frames.valid[:, item]
         line = np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)

@@ -14,6 +14,10 @@ from drive_env.state_ranges import ranges
 
 SCENES = [generate_scene("intersection", seed=0, agents=6, lights=True), generate_scene("town", seed=1, agents=9)]
 
+RAISED = [replace(scene, roads=replace(scene.roads, z_m=np.linspace(0, 100, len(scene.roads.x_m), dtype=np.float32)))
+          for scene in SCENES]
+"""The same with roads above each other."""
+
 CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "roads": 8}, on_collision="remove",
                      reward_terms=True, critic_observations=True, detailed_metrics=True, traffic_controls=True,
                      coplayers=2, reward_ranges={"goal": (0.5, 1.5)}, on_offroad="stop", goal_radius_m=15.0,
@@ -203,8 +207,8 @@ def test_an_array_of_another_shape_or_type_is_an_error_that_names_it_and_nothing
 def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes(has_masks):
     """With masks: of their array alone. Without: of all others, which have entries under the other config."""
     options = {"action_mask": True, "hidden": NOT_HIDDEN} if has_masks else {
-        "others": "idm", "agents_per_world": 3, "dynamics": "single_track", "on_goal": "next",
-        "disturbances": {"partner_blindness": 1.0, "phantom_braking": 1.0}}
+        "others": "idm", "idm_lane_changes": True, "agents_per_world": 3, "dynamics": "single_track", "on_goal": "next",
+        "disturbances": {"partner_blindness": 1.0, "phantom_braking": 1.0}, "scenes": RAISED}
     batch = opened(**options)
     before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)
     for name, array in batch._core.state.items():

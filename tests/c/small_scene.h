@@ -31,6 +31,8 @@ typedef struct small_scene {
     uint8_t road_kind[SMALL_ROADS];
     float road_width_m[SMALL_ROADS], road_speed_limit_mps[SMALL_ROADS];
     float point_x_m[SMALL_POINTS], point_y_m[SMALL_POINTS];
+    float start_z_m[SMALL_VEHICLES], goal_z_m[SMALL_AGENTS], log_z_m[SMALL_FRAMES]; /* without has_height: not read */
+    float point_z_m[SMALL_POINTS], control_z_m[SMALL_CONTROLS];
     uint8_t control_kind[SMALL_CONTROLS], control_state[SMALL_FRAMES * SMALL_CONTROLS];
     float control_line_m[4 * SMALL_CONTROLS], control_offset_s[SMALL_CONTROLS];
     int32_t control_start[SMALL_CONTROLS + 1], control_lane[1], control_junction[SMALL_CONTROLS];
@@ -45,6 +47,7 @@ static inline drv_config small_config(void) {
     return (drv_config){
         .max_trials = 2, .action_type = DRV_DISCRETE, .max_acceleration_mps2 = 4.0f, .max_steering_rad = 0.6f,
         .max_speed_mps = 40.0f, .min_speed_mps = 0.0f, .friction = 1.0f, .goal_radius_m = 2.0f,
+        .vertical_clearance_m = 4.0f,
         .goal_max_speed_mps = -1.0f, .goal_reveal_s = -1.0f, .goal_spacing_m = 40.0f, .on_goal = DRV_REMOVE,
         .on_collision = DRV_STOP, .on_offroad = DRV_STOP, .stopped_share_limit = 0.0f,
         .partners = 4, .roads = 8, .road_memory_mib = 1, .view_radius_m = 100.0f, .time_left = DRV_TIME_LEFT_ACTOR,
@@ -123,7 +126,8 @@ static inline void make_small(small_scene *scene) {
         .control_lane = scene->control_lane, .control_state = scene->control_state,
         .control_phase_start = scene->control_phase_start, .control_phase_state = scene->control_phase_state,
         .control_junction = scene->control_junction, .control_phase_s = scene->control_phase_s,
-        .control_offset_s = scene->control_offset_s};
+        .control_offset_s = scene->control_offset_s, .start_z_m = scene->start_z_m, .goal_z_m = scene->goal_z_m,
+        .log_z_m = scene->log_z_m, .point_z_m = scene->point_z_m, .control_z_m = scene->control_z_m};
 }
 
 #endif

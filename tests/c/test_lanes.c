@@ -164,7 +164,7 @@ TEST(a_route_is_the_shortest_path_between_its_two_ends) {
     drv_route_lane lanes[8];
     int32_t count = 0;
     /* From lane 0, lane 3 is a successor: lane 1 is left out. */
-    const drv_route_ends ends = {4.0f, 1.0f, 0.0f, 0.0f, 30.0f};
+    const drv_route_ends ends = {4.0f, 1.0f, 0.0f, 0.0f, 30.0f, NAN, NAN};
     CHECK(drv_scene_route(scene, &ends, 8, lanes, &count, message) == DRV_OK && count == 3, "%d: %s", count, message);
     const drv_route_lane expected[] = {{0, 4, 30}, {3, 0, 30}, {4, 0, 10}};
     for (int32_t i = 0; i < 3; i++)
@@ -177,7 +177,7 @@ TEST(a_route_is_the_shortest_path_between_its_two_ends) {
           (double)x_m[1], (double)x_m[2]);
 
     /* A goal behind the start is reached around the square, on the same lane at both ends. */
-    const drv_route_ends around = {8.0f, 0.0f, 0.0f, 2.0f, 0.0f};
+    const drv_route_ends around = {8.0f, 0.0f, 0.0f, 2.0f, 0.0f, NAN, NAN};
     CHECK(drv_scene_route(scene, &around, 8, lanes, &count, message) == DRV_OK && count == 4, "%d: %s", count, message);
     CHECK(lanes[0].road == 0 && lanes[3].road == 0 && lanes[3].to_m == 2.0f, "ends on %d", lanes[3].road);
     /* A small array gets the first lanes, and the count of all. */
@@ -199,7 +199,8 @@ TEST(lane_parts_and_ends_out_of_range_are_refused) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(drv_scene_lane_points(scene, wrong[i], 4, x_m, y_m, &count, message) == DRV_ERROR_CALL && count == 0 &&
               strstr(message, " must be "), "case %d: %s", (int)i, message);
-    drv_route_ends ends[] = {{NAN, 0, 0, 0, 0}, {0, INFINITY, 0, 0, 0}, {0, 0, NAN, 0, 0}, {0, 0, 0, 1e30f, 0}};
+    drv_route_ends ends[] = {{NAN, 0, 0, 0, 0, 0, 0}, {0, INFINITY, 0, 0, 0, 0, 0}, {0, 0, NAN, 0, 0, 0, 0},
+                             {0, 0, 0, 1e30f, 0, 0, 0}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         CHECK(drv_scene_route(scene, &ends[i], 0, NULL, &count, message) == DRV_ERROR_CALL &&
               strstr(message, " must be "), "case %d: %s", (int)i, message);

@@ -72,6 +72,12 @@ static void make_two_lanes(small_scene *small) {
     small->input.has_lane_changes = 1;
 }
 
+/* Heights so near to each other that they separate nothing: of points, on a lane that rises, and of all else, less in
+ * the first scene than in the second. */
+static const float point_z_m[SMALL_POINTS] = {0.0f, 2.5f, 0.0f, 0.0f, 1.0f, 0.0f, 0.0f, 1.0f};
+static const float heights_m[2 * SMALL_FRAMES + 1] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f,
+                                                      0.8f, 0.9f, 1.0f, 1.1f, 1.2f, 1.3f};
+
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
  * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two
  * vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its front. */
@@ -90,7 +96,9 @@ static drv_scene *make_scene(int32_t variant) {
     small.input.lane_successor = lane_successor;
     small.input.link_count = 2;
     small.road_kind[2] = DRV_ROAD_LANE; /* for goals beyond the end of the first lane */
-    small.input.has_routes = 1;
+    small.input.has_routes = small.input.has_height = 1;
+    small.input.point_z_m = point_z_m;
+    small.input.start_z_m = small.input.goal_z_m = small.input.log_z_m = small.input.control_z_m = heights_m + variant;
     small.goal_x_m[0] = 8.0f;
     small.goal_y_m[0] = 0.0f;
     small.goal_x_m[1] = small.x_m[1];

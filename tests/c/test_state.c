@@ -27,6 +27,8 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
     if (strncmp(name, "route", 5) == 0) return sizes->route_agents > 0;
     if (strcmp(name, "path_side") == 0 || strncmp(name, "path_offset", 11) == 0) return sizes->lane_changers > 0;
+    if (strcmp(name, "z_m") == 0) return sizes->height_vehicles > 0;
+    if (strcmp(name, "goal_z_m") == 0) return sizes->height_agents > 0;
     if (strcmp(name, "sign_steps") == 0) return sizes->controlled_vehicles > 0;
     if (strncmp(name, "light_", 6) == 0) return sizes->traffic_controls > 0;
     if (strstr(name, "red_light") || strstr(name, "stop_sign") || strcmp(name, "stopped_at_sign") == 0)
@@ -44,7 +46,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
          .coplayer_agents = 3,
          .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3},
         {.agents = 65, .vehicles = 80, .contact_words = 2, .max_trials = 7, .terms = 5, .metrics = 14, .has_hidden = 1,
-         .has_commanded = 1, .delay_steps = 3, .disturbed_agents = 65,
+         .has_commanded = 1, .delay_steps = 3, .disturbed_agents = 65, .height_vehicles = 80, .height_agents = 65,
          .lane_agents = 65, .comfort_agents = 65, .proximity_agents = 65, .detailed_agents = 65},
         {.agents = 200, .vehicles = 1008, .contact_words = 16, .max_trials = 100, .record_capacity = 5, .terms = 6,
          .metrics = 17, .rule_based = 300,

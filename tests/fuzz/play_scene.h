@@ -134,7 +134,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
 /* Finds the route of agent 0 and every point of it. */
 static inline void play_route(const drv_scene *scene, const drv_scene_input *in) {
     const drv_route_ends ends = {in->start_x_m[0], in->start_y_m[0], in->start_heading_rad[0], in->goal_x_m[0],
-                                 in->goal_y_m[0]};
+                                 in->goal_y_m[0], NAN, NAN};
     char message[DRV_MESSAGE_BYTES] = "";
     const int32_t capacity = in->road_count + 1;
     drv_route_lane *lanes = play_array(capacity, sizeof *lanes);

@@ -138,6 +138,13 @@ ROLLOUTS = {
                             "reward": {"red_light": -0.4}, "reward_terms": True},
     "town/observed_lights": {**TWO_TRIALS, "traffic_controls": True, "observation": {"controls": 5},
                              "action_type": "continuous"},
+    # Roads above each other.
+    "overpass/discrete": {**TWO_TRIALS, "on_goal": "ignore"},
+    "overpass/detailed": {**IGNORE_ALL, "trial_steps": 60, "detailed_metrics": True, "traffic_controls": True,
+                          "observation": {"controls": 2, "roads": 24, "road_selection": "near"},
+                          "action_type": "continuous"},
+    "overpass/idm": {**IGNORE_ALL, "trial_steps": 60, "others": "idm", "vertical_clearance_m": 5.0,
+                     "observation": {"type": "index"}},
     "intersection/indexed_lights": {**IGNORE_ALL, "trial_steps": 60, "traffic_controls": True,
                                     "observation": {"type": "index", "controls": 8, "view_radius_m": 30.0}},
 }
@@ -223,6 +230,12 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         if not path.is_file():
             return None
         scenes = [load_scene(path)]
+    elif scene == "overpass":
+        from overpass import crossing_logs, overpass, stop_sign
+
+        logs = overpass(5.5, crossing_logs(), on_bridge=(False, False, True))
+        scenes = [logs, logs] if "idm" in rollout else [stop_sign(overpass(height_m), (1, 3, 1, -3), 3)
+                                                        for height_m in (0.0, 4.5, -6.0)]
     else:
         agents = 1 if scene == "exits" else 12
         parameters = PARAMETERS.get(rollout, {})

@@ -52,18 +52,26 @@ def test_the_report_names_the_places():
     report = Report()
     report_levels(crossing(-6.25, (20.0, 0.0)), report)
     (note,) = report.notes
-    assert note.startswith("roads lie above each other: by 6.2 m at (") and " and at" not in note
+    assert note.startswith("roads lie above each other: by 6.2 m at (") and "elsewhere" not in note
     x_m, y_m = (float(number) for number in note.rpartition("(")[2].removesuffix(") m").split(", "))
     assert abs(x_m - 20.0) <= 5.0 and abs(y_m) <= 5.0
 
 
-def test_the_report_counts_the_places_beyond_those_it_names():
+def test_the_report_names_at_most_five_places():
     lanes = [(LANE, [(40 * i, -20), (40 * i, 20)]) for i in range(7)]
     roads = roads_of([(LANE, [(-10, 0), (300, 0)]), *lanes])
     roads.z_m[2:] = 5.0
     report = Report()
     report_levels(roads, report)
-    assert report.notes[0].count("by 5.0 m") == 5 and report.notes[0].endswith(" and at 2 more places")
+    assert report.notes[0].count("by 5.0 m") == 5 and report.notes[0].endswith(" and elsewhere")
+
+
+def test_a_map_of_too_many_roads_is_flat():
+    """Of 40,000 roads of 50 m, one of which crosses another one at 6 m."""
+    lines = [(LANE, [(0, 10 * i), (50, 10 * i)]) for i in range(40_000)]
+    roads = roads_of([(LANE, [(25, -20), (25, 20)]), *lines])
+    roads.z_m[:2] = 6.0
+    assert len(levels_of(roads)) == 0 and len(levels_of(roads_of(lines[:10]))) == 0
 
 
 def test_a_real_map_of_one_level_has_no_note():

@@ -147,6 +147,7 @@
     X(float, goal_reveal_s, "f4", -1, 1e6, -1, "") /* below 0: always observed; 0: never */    \
     X(float, goal_reveal_share, "f4", 0, 1, NAN, "") /* of trials in which it is observed from early on */ \
     X(float, goal_reveal_delay_s, "f4", 0, 1e6, NAN, "") /* latest start of that */            \
+    X(float, vertical_clearance_m, "f4", DRV_LEVEL_HEIGHT_M, 1000, NAN, "") /* heights farther apart separate */ \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_NEXT, NAN, "ignore stop remove next")            \
     X(float, goal_spacing_m, "f4", 0.1, 10000, NAN, "")                                        \
@@ -203,6 +204,8 @@
  * goals; LOG, frame_count x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1;
  * AGENT_LOG, agent_log_frames x the agents, likewise;
  * ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries.
+ * The HEIGHTS of points, starts, goals, candidates, log entries and controls are read only if has_height is 1: those
+ * of the road under a vehicle.
  * CONTROLS, traffic lights and signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a
  * lane; PHASES of all lights; CONTROL_LOG, frame_count x control_count. CONTROL_STARTS have control_count + 1
  * entries, or none where there are no controls. Both ends of a range are allowed. */
@@ -218,6 +221,10 @@
     /* The goals of which each episode draws that of an agent; without any, it is the agent's own. */  \
     X(float, candidate_x_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
     X(float, candidate_y_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
+    X(float, start_z_m, "f4", START_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)                 \
+    X(float, goal_z_m, "f4", GOAL_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)                   \
+    X(float, candidate_z_m, "f4", CANDIDATE_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)         \
+    X(float, log_z_m, "f4", LOG_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)                     \
     X(uint8_t, log_valid, "u1", LOG, 0, 1) /* 1 where the vehicle is on the map */                    \
     /* Where agents drove in the log, from frame 0 on. */                                             \
     X(uint8_t, agent_log_valid, "u1", AGENT_LOG, 0, 1)                                                \
@@ -229,6 +236,7 @@
     X(uint8_t, control_kind, "u1", CONTROLS, DRV_TRAFFIC_LIGHT, DRV_YIELD_SIGN) /* drv_traffic_control */ \
     /* x, y of the left end of the stop line, then of its right end, as approaching traffic sees it */ \
     X(float, control_line_m, "f4", LINE_ENDS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
+    X(float, control_z_m, "f4", CONTROL_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)             \
     /* Control i applies to the lanes control_lane[control_start[i]] to [control_start[i + 1]]. */    \
     X(int32_t, control_start, "i4", CONTROL_STARTS, 0, DRV_POINT_LIMIT)                               \
     X(int32_t, control_lane, "i4", CONTROLLED, 0, DRV_POINT_LIMIT)                                    \
@@ -255,6 +263,7 @@
     X(int32_t, road_start, "i4", POINT_STARTS, 0, DRV_POINT_LIMIT)                                    \
     X(float, point_x_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
     X(float, point_y_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
+    X(float, point_z_m, "f4", POINT_HEIGHTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)         \
     /* The successors of road i are roads lane_successor[lane_start[i]] to [lane_start[i + 1]]. Both  \
      * arrays may be NULL: the scene then has no lane graph, which only routes need. */               \
     X(int32_t, lane_start, "i4", LINK_STARTS, 0, DRV_POINT_LIMIT)                                     \

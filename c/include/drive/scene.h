@@ -69,6 +69,7 @@ typedef struct drv_scene_input {
     int32_t agent_log_frames; /* frames of the agents' logs; 0 where the scene is without them */
     int32_t has_lane_changes; /* 1: the scene has the lanes beside the paths, which needs its lane graph */
     int32_t has_routes;       /* 1: the scene has the route of each agent, which needs its lane graph */
+    int32_t has_height;       /* 1: roads lie above each other, so that heights separate what is on them */
 #define X(type, name, letter, element, low, high) const type *name;
     DRV_SCENE_ARRAYS(X)
 #undef X
@@ -118,9 +119,11 @@ typedef struct drv_route_lane {
     float from_m, to_m;
 } drv_route_lane;
 
+/* Heights are those of the road, NAN for any; they matter only in a scene with heights. */
 typedef struct drv_route_ends {
     float start_x_m, start_y_m, start_heading_rad;
     float goal_x_m, goal_y_m;
+    float start_z_m, goal_z_m;
 } drv_route_ends;
 
 /* The two below need a scene with a lane graph. They write up to `capacity` entries, and to `count` how many there are.

@@ -69,6 +69,7 @@ drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_d
     if (!driver) return drv_fail(message, DRV_ERROR_MEMORY, "no memory for a driver of %d agents", agents);
     lay_out(driver, (uint8_t *)driver, agents, vehicles);
     driver->window.count = agents;
+    driver->window.z_m = NULL;
     for (int32_t agent = 0; agent <= agents; agent++) driver->window.point_start[agent] = agent * DRV_WINDOW_POINTS;
 
     /* make the paths */

@@ -37,6 +37,7 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     CUT(on_map.index, batch->sizes.agents * (int64_t)sizeof(int32_t));
     CUT(on_map.x_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
     CUT(on_map.y_m, (batch->sizes.vehicles + DRV_SIMD_PAD) * (int64_t)sizeof(float));
+    CUT(on_map.z_m, batch->sizes.height_vehicles * (int64_t)sizeof(float));
     CUT(near, batch->sizes.rule_based > 0 ? batch->sizes.vehicles * (int64_t)sizeof(int32_t) : 0);
     CUT(claims, batch->sizes.rule_based * DRV_CLAIMS * (int64_t)sizeof(drv_claim));
     CUT(stop_m, batch->sizes.controlled_vehicles * (int64_t)sizeof(float));

@@ -23,6 +23,7 @@ typedef struct drv_segments {
     float *middle_x_m, *middle_y_m;
     float *along_x, *along_y; /* unit vector; zero for a single point */
     float *half_length_m;
+    float *middle_z_m, *half_rise_m; /* height of the middle, and from there to the end; none without heights */
     int32_t *cell_start; /* first segment of each cell; columns * rows + 1 entries, the last is count */
 } drv_segments;
 

@@ -75,10 +75,14 @@ static bool add_routes(writer *to, int32_t *point_start) {
     for (int32_t agent = 0; agent < scene->num_agents; agent++)
         for (int32_t goal = 0; goal < goals; goal++) {
             const bool drawn = scene->candidate_count > 0;
-            const drv_route_ends ends = {scene->start_x_m[agent], scene->start_y_m[agent],
-                                         scene->start_heading_rad[agent],
-                                         drawn ? scene->candidate_x_m[goal] : scene->goal_x_m[agent],
-                                         drawn ? scene->candidate_y_m[goal] : scene->goal_y_m[agent]};
+            drv_route_ends ends = {scene->start_x_m[agent], scene->start_y_m[agent],
+                                   scene->start_heading_rad[agent],
+                                   drawn ? scene->candidate_x_m[goal] : scene->goal_x_m[agent],
+                                   drawn ? scene->candidate_y_m[goal] : scene->goal_y_m[agent], 0.0f, 0.0f};
+            if (scene->has_height) {
+                ends.start_z_m = scene->start_z_m[agent];
+                ends.goal_z_m = drawn ? scene->candidate_z_m[goal] : scene->goal_z_m[agent];
+            }
             point_start[agent * goals + goal] = to->count;
             if (!add_route(to, &ends)) return false;
         }

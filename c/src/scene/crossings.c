@@ -49,7 +49,8 @@ static bool is_crossed(const drv_paths *paths, const float *width_m, const table
             const float limit_m = drv_crossing_distance_m(width_m[own], width_m[in->owner[i]]);
             const float turn_cos = paths->cos_heading[i] * paths->cos_heading[point] +
                                    paths->sin_heading[i] * paths->sin_heading[point];
-            if (dx * dx + dy * dy <= limit_m * limit_m && turn_cos < drv_crossing_cos) return true;
+            const bool is_apart = paths->z_m && fabsf(paths->z_m[i] - paths->z_m[point]) > (float)DRV_LEVEL_HEIGHT_M;
+            if (dx * dx + dy * dy <= limit_m * limit_m && turn_cos < drv_crossing_cos && !is_apart) return true;
         }
     }
     return false;

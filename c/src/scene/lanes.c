@@ -65,6 +65,7 @@ static void fill_points(drv_lanes *lanes, const drv_scene_input *in) {
         for (int32_t i = in->road_start[road]; i < in->road_start[road + 1]; i++, filled++) {
             lanes->x_m[filled] = in->point_x_m[i];
             lanes->y_m[filled] = in->point_y_m[i];
+            if (lanes->z_m) lanes->z_m[filled] = in->point_z_m[i];
             if (i > in->road_start[road]) {
                 const double dx = (double)in->point_x_m[i] - (double)in->point_x_m[i - 1];
                 const double dy = (double)in->point_y_m[i] - (double)in->point_y_m[i - 1];
@@ -102,7 +103,7 @@ void drv_lanes_fill(drv_lanes *lanes, const drv_scene_input *in) {
 }
 
 drv_lane_place drv_lane_nearest(const drv_lanes *lanes, int32_t lane, drv_point at, const drv_point *ahead) {
-    drv_lane_place best = {lane, 0.0, INFINITY};
+    drv_lane_place best = {lane, 0.0, INFINITY, 0.0f};
     for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {
         const double dx = (double)lanes->x_m[i + 1] - (double)lanes->x_m[i];
         const double dy = (double)lanes->y_m[i + 1] - (double)lanes->y_m[i];
@@ -115,7 +116,9 @@ drv_lane_place drv_lane_nearest(const drv_lanes *lanes, int32_t lane, drv_point 
         const double distance_m = sqrt(off_x * off_x + off_y * off_y);
         if (!(distance_m < best.distance_m)) continue;
         const double first_m = lanes->arc_m[i], step_m = (double)lanes->arc_m[i + 1] - first_m;
-        best = (drv_lane_place){lane, first_m + share * step_m, distance_m};
+        const float z_m =
+            lanes->z_m ? lanes->z_m[i] + (float)share * (lanes->z_m[i + 1] - lanes->z_m[i]) : 0.0f;
+        best = (drv_lane_place){lane, first_m + share * step_m, distance_m, z_m};
     }
     return best;
 }

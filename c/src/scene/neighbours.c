@@ -52,6 +52,7 @@ static void find_beside(const drv_lanes *lanes, const bounds *of_lane, const drv
         if (!is_near(&of_lane[lane], at)) continue;
         const drv_lane_place place = drv_lane_nearest(lanes, lane, at, &ahead);
         if (!(place.distance_m >= (double)nearest_lane_m && place.distance_m <= (double)farthest_lane_m)) continue;
+        if (paths->z_m && drv_lane_is_apart(lanes, place, paths->z_m[point])) continue;
         const drv_point beside = drv_lane_point(lanes, lane, (float)place.along_m);
         const float dx = beside.x - at.x, dy = beside.y - at.y;
         const float along_m = dx * ahead.x + dy * ahead.y, left_m = dy * ahead.x - dx * ahead.y;

@@ -103,6 +103,7 @@ static int32_t first_frame_of(const drv_scene_input *in, int32_t column) {
 /* Where a log ends. */
 typedef struct log_end {
     drv_point at, ahead;
+    float z_m; /* 0 without heights */
     float speed_mps, fastest_mps;
 } log_end;
 
@@ -114,6 +115,7 @@ static log_end follow_log(writer *to, const drv_scene_input *in, int32_t column,
         const int64_t at = frame * columns + column;
         if (!in->log_valid[at]) continue;
         end.at = (drv_point){in->log_x_m[at], in->log_y_m[at]};
+        if (in->has_height) end.z_m = in->log_z_m[at];
         end.ahead = drv_direction(drv_wrap_angle(in->log_heading_rad[at]));
         end.speed_mps = logged_speed(in, at);
         end.fastest_mps = drv_larger(end.fastest_mps, end.speed_mps);
@@ -135,10 +137,10 @@ static log_end follow_log(writer *to, const drv_scene_input *in, int32_t column,
  * episode. */
 static void follow_lanes(writer *to, const drv_scene_input *in, const drv_lanes *lanes, int32_t column, log_end from) {
     if (!lanes->point_start) return;
-    drv_lane_place place = {-1, 0.0, INFINITY};
+    drv_lane_place place = {-1, 0.0, INFINITY, 0.0f};
     for (int32_t lane = 0; lane < lanes->road_count; lane++) {
         const drv_lane_place found = drv_lane_nearest(lanes, lane, from.at, &from.ahead);
-        if (found.distance_m < place.distance_m) place = found;
+        if (found.distance_m < place.distance_m && !drv_lane_is_apart(lanes, found, from.z_m)) place = found;
     }
     if (!(place.distance_m <= (double)lane_reach_m)) return;
     const float trial_s = (float)in->trial_steps * in->dt_s + look_ahead_s;
@@ -200,7 +202,7 @@ static void limit_speeds(drv_paths *paths, int32_t path) {
 /* ---- memory ---- */
 
 /* Lays the arrays out in a block, or measures it where `base` is NULL; returns its bytes. */
-static uint64_t lay_out(drv_paths *paths, uint8_t *base) {
+static uint64_t lay_out(drv_paths *paths, bool has_height, uint8_t *base) {
     uint64_t used = 0;
 #define CUT(member, length)                                     \
     paths->member = base ? (void *)(base + used) : NULL;        \
@@ -211,6 +213,9 @@ static uint64_t lay_out(drv_paths *paths, uint8_t *base) {
     const int32_t points = paths->point_count + DRV_SIMD_PAD;
     CUT(x_m, points);
     CUT(y_m, points);
+    if (has_height) {
+        CUT(z_m, points);
+    }
     CUT(heading_rad, points);
     CUT(cos_heading, points);
     CUT(sin_heading, points);
@@ -237,14 +242,14 @@ static void write_points(writer *to, const drv_scene_input *in, const drv_lanes 
 }
 
 /* Acquires the arrays of paths and fills in their points; false if out of memory. */
-static bool store_points(const writer *from, const int32_t *point_start, drv_arena *arena, drv_paths *out,
-                         uint64_t *bytes) {
+static bool store_points(const writer *from, const int32_t *point_start, bool has_height, drv_arena *arena,
+                         drv_paths *out, uint64_t *bytes) {
     if (from->failed) return false;
     out->point_count = (int32_t)from->count;
-    *bytes = lay_out(out, NULL);
+    *bytes = lay_out(out, has_height, NULL);
     uint8_t *block = drv_memory_acquire(arena, *bytes);
     if (!block) return false;
-    lay_out(out, block);
+    lay_out(out, has_height, block);
     for (int32_t i = 0; i <= out->count; i++) out->point_start[i] = point_start[i];
     for (int64_t i = 0; i < from->count; i++) {
         out->x_m[i] = from->point[i].x_m;
@@ -268,7 +273,7 @@ bool drv_paths_create(const drv_scene_input *in, const drv_lanes *lanes, drv_are
     bool is_stored = false;
     if (point_start) {
         write_points(&points, in, lanes, point_start);
-        is_stored = store_points(&points, point_start, arena, out, bytes);
+        is_stored = store_points(&points, point_start, in->has_height, arena, out, bytes);
     }
 
     /* fill the other arrays */
@@ -320,7 +325,7 @@ bool drv_paths_along(const drv_lane_driver_setup *setup, const float *start_head
             follow_line(&points, setup, i);
         }
         point_start[count] = (int32_t)points.count;
-        is_stored = store_points(&points, point_start, arena, out, bytes);
+        is_stored = store_points(&points, point_start, false, arena, out, bytes);
     }
     for (int32_t i = 0; is_stored && i < count; i++) {
         fill_headings(out, i, drv_wrap_angle(start_heading_rad[i]));

@@ -25,6 +25,7 @@ typedef struct drv_paths {
     float *start_speed_mps;
     /* Of length point_count + DRV_SIMD_PAD. */
     float *x_m, *y_m;
+    float *z_m; /* NULL without heights; the scene fills it in */
     float *heading_rad, *cos_heading, *sin_heading; /* of a vehicle whose centre is at the point */
     float *speed_mps; /* the desired speed, from which every slower point ahead is reached by comfortable braking */
 } drv_paths;

@@ -31,12 +31,12 @@ typedef struct candidates {
     int32_t count;
 } candidates;
 
-/* The candidates for a point, nearest first. */
-static candidates lanes_near(const drv_lanes *lanes, drv_point at, const drv_point *ahead) {
+/* The candidates for a point at a height, nearest first. */
+static candidates lanes_near(const drv_lanes *lanes, drv_point at, float z_m, const drv_point *ahead) {
     candidates near = {.count = 0};
     for (int32_t lane = 0; lane < lanes->road_count; lane++) {
         const drv_lane_place found = drv_lane_nearest(lanes, lane, at, ahead);
-        if (!(found.distance_m <= lane_reach_m)) continue;
+        if (!(found.distance_m <= lane_reach_m) || drv_lane_is_apart(lanes, found, z_m)) continue;
         int32_t rank = near.count;
         while (rank > 0 && found.distance_m < near.item[rank - 1].distance_m) rank--;
         if (rank == CANDIDATE_LIMIT) continue;
@@ -195,8 +195,8 @@ __attribute__((noinline)) static drv_status route(const drv_scene *scene, const 
     /* find the lanes at both ends */
     const drv_lanes *lanes = &scene->lanes;
     const drv_point ahead = drv_direction(drv_wrap_angle(ends->start_heading_rad));
-    const candidates starts = lanes_near(lanes, (drv_point){ends->start_x_m, ends->start_y_m}, &ahead);
-    const candidates goals = lanes_near(lanes, (drv_point){ends->goal_x_m, ends->goal_y_m}, NULL);
+    const candidates starts = lanes_near(lanes, (drv_point){ends->start_x_m, ends->start_y_m}, ends->start_z_m, &ahead);
+    const candidates goals = lanes_near(lanes, (drv_point){ends->goal_x_m, ends->goal_y_m}, ends->goal_z_m, NULL);
     if (starts.count == 0 || goals.count == 0) return DRV_OK;
 
     /* search, with all memory in one block */

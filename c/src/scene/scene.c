@@ -10,6 +10,7 @@
 #include "platform/arena.h"
 #include "platform/error.h"
 #include "platform/fp_env.h"
+#include "scene/lane_height.h"
 #include "scene/scene_input.h"
 #include "scene/segments.h"
 
@@ -30,23 +31,27 @@ static void *carve(layout *block, int64_t count, size_t item_bytes) {
 
 #define CARVE(block, field, count) ((field) = carve((block), (int64_t)(count), sizeof *(field)))
 
-static void lay_out_segments(drv_segments *segments, layout *block, int32_t count, int32_t cell_count) {
+static void lay_out_segments(drv_segments *segments, layout *block, int32_t count, int32_t cell_count,
+                             bool has_height) {
     segments->count = count;
     CARVE(block, segments->middle_x_m, count + DRV_SIMD_PAD);
     CARVE(block, segments->middle_y_m, count + DRV_SIMD_PAD);
     CARVE(block, segments->along_x, count + DRV_SIMD_PAD);
     CARVE(block, segments->along_y, count + DRV_SIMD_PAD);
     CARVE(block, segments->half_length_m, count + DRV_SIMD_PAD);
+    CARVE(block, segments->middle_z_m, has_height ? count + DRV_SIMD_PAD : 0);
+    CARVE(block, segments->half_rise_m, has_height ? count + DRV_SIMD_PAD : 0);
     CARVE(block, segments->cell_start, (int64_t)cell_count + 1);
 }
 
-static void lay_out_lanes(drv_lanes *lanes, layout *block) {
+static void lay_out_lanes(drv_lanes *lanes, layout *block, bool has_height) {
     CARVE(block, lanes->point_start, (int64_t)lanes->road_count + 1);
     CARVE(block, lanes->successor_start, (int64_t)lanes->road_count + 1);
     CARVE(block, lanes->predecessor_start, (int64_t)lanes->road_count + 1);
     CARVE(block, lanes->x_m, lanes->point_count);
     CARVE(block, lanes->y_m, lanes->point_count);
     CARVE(block, lanes->arc_m, lanes->point_count);
+    if (has_height) CARVE(block, lanes->z_m, lanes->point_count);
     CARVE(block, lanes->successor, lanes->link_count);
     CARVE(block, lanes->predecessor, lanes->link_count);
 }
@@ -59,10 +64,10 @@ static void lay_out(drv_scene *scene, layout *block, int32_t segment_count, int3
 #define X(type, name, element) CARVE(block, scene->name, DRV_COUNT_##element(scene));
     DRV_SCENE_DERIVED(X)
 #undef X
-    lay_out_segments(&scene->segments, block, segment_count, cells);
+    lay_out_segments(&scene->segments, block, segment_count, cells, scene->has_height);
     CARVE(block, scene->segment_road, segment_count);
-    lay_out_segments(&scene->edges, block, edge_count, cells);
-    if (has_lane_graph) lay_out_lanes(&scene->lanes, block);
+    lay_out_segments(&scene->edges, block, edge_count, cells, scene->has_height);
+    if (has_lane_graph) lay_out_lanes(&scene->lanes, block, scene->has_height);
 }
 
 static drv_scene *allocate(const drv_scene *plan, drv_arena *arena, int32_t segment_count, int32_t edge_count,
@@ -181,14 +186,27 @@ static void fill_rule_based(drv_scene *scene) {
         scene->start_x_m[vehicle] = scene->log_x_m[at];
         scene->start_y_m[vehicle] = scene->log_y_m[at];
         scene->start_heading_rad[vehicle] = scene->log_heading_rad[at];
+        if (scene->has_height) scene->start_z_m[vehicle] = scene->log_z_m[at];
+    }
+}
+
+/* Sets the heights of paths: each begins at that of the log and follows the lanes under it. */
+static void fill_path_heights(drv_scene *scene) {
+    const drv_paths *paths = &scene->paths;
+    for (int32_t i = 0; scene->has_height && i < paths->count; i++) {
+        const int64_t columns = DRV_LOG_COLUMNS(scene);
+        if (paths->entry_step[i] < 0) continue;
+        float z_m = scene->log_z_m[paths->entry_step[i] * columns + scene->log_replay_count + i];
+        for (int32_t point = paths->point_start[i]; point < paths->point_start[i + 1]; point++)
+            paths->z_m[point] = z_m = drv_lane_height(scene, (drv_point){paths->x_m[point], paths->y_m[point]}, z_m);
     }
 }
 
 static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_road_segment *pieces, int64_t count) {
     const int32_t cells = scene->grid.columns * scene->grid.rows;
-    drv_segments_fill(&scene->segments, pieces, count, in->road_kind, false, cells);
+    drv_segments_fill(&scene->segments, pieces, count, in->road_kind, false, cells, scene->has_height);
     for (int64_t i = 0; i < count; i++) scene->segment_road[i] = pieces[i].road;
-    drv_segments_fill(&scene->edges, pieces, count, in->road_kind, true, cells);
+    drv_segments_fill(&scene->edges, pieces, count, in->road_kind, true, cells, scene->has_height);
 }
 
 /* ---- calls ---- */
@@ -219,7 +237,8 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .control_count = in->control_count,
                       .controlled_count = in->controlled_count,
                       .phase_count = in->phase_count,
-                      .agent_log_frames = in->agent_log_frames};
+                      .agent_log_frames = in->agent_log_frames,
+                      .has_height = in->has_height};
     drv_scene *scene = NULL;
     if (pieces) {
         int32_t edge_count = 0;
@@ -240,8 +259,11 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
         uint64_t path_bytes, zone_bytes, line_bytes, route_bytes = 0, neighbour_bytes = 0;
-        if ((!in->has_routes || drv_agent_routes_create(scene, arena, &scene->routes, &route_bytes)) &&
-            drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes) &&
+        const bool has_paths =
+            (!in->has_routes || drv_agent_routes_create(scene, arena, &scene->routes, &route_bytes)) &&
+            drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes);
+        if (has_paths) fill_path_heights(scene);
+        if (has_paths &&
             drv_zones_create(&scene->paths, scene->width_m + drv_scene_rule_first(scene), arena, &scene->zones,
                              &zone_bytes) &&
             (!in->has_lane_changes || drv_neighbours_create(&scene->lanes, &scene->paths, &scene->zones, arena,

@@ -58,6 +58,7 @@ struct drv_scene {
     int32_t road_count;
     int32_t control_count, controlled_count, phase_count;
     int32_t agent_log_frames;
+    int32_t has_height; /* 1: heights separate; 0: there are none */
     float largest_radius_m; /* of a vehicle */
     float control_reach_m; /* half the longest stop line */
 

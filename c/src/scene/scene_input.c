@@ -45,6 +45,13 @@ typedef struct elements {
 #define ELEMENTS_CANDIDATES(in) {"candidate goal", DRV_COUNT_CANDIDATES(in), 0, 0, NULL}
 #define ELEMENTS_LOG(in) {"log entry", DRV_COUNT_LOG(in), 0, 0, (in)->log_valid}
 #define ELEMENTS_AGENT_LOG(in) {"agent log entry", DRV_COUNT_AGENT_LOG(in), 0, 0, (in)->agent_log_valid}
+#define ELEMENTS_START_HEIGHTS(in) \
+    {"vehicle", DRV_COUNT_START_HEIGHTS(in), (in)->num_agents, (in)->num_agents + DRV_LOG_COLUMNS(in), NULL}
+#define ELEMENTS_GOAL_HEIGHTS(in) {"agent", DRV_COUNT_GOAL_HEIGHTS(in), 0, 0, NULL}
+#define ELEMENTS_CANDIDATE_HEIGHTS(in) {"candidate goal", DRV_COUNT_CANDIDATE_HEIGHTS(in), 0, 0, NULL}
+#define ELEMENTS_LOG_HEIGHTS(in) {"log entry", DRV_COUNT_LOG_HEIGHTS(in), 0, 0, (in)->log_valid}
+#define ELEMENTS_CONTROL_HEIGHTS(in) {"control", DRV_COUNT_CONTROL_HEIGHTS(in), 0, 0, NULL}
+#define ELEMENTS_POINT_HEIGHTS(in) {"point", DRV_COUNT_POINT_HEIGHTS(in), 0, 0, NULL}
 #define ELEMENTS_ROADS(in) {"road", DRV_COUNT_ROADS(in), 0, 0, NULL}
 #define ELEMENTS_POINT_STARTS(in) {"entry", DRV_COUNT_POINT_STARTS(in), 0, 0, NULL}
 #define ELEMENTS_LINK_STARTS(in) {"entry", DRV_COUNT_LINK_STARTS(in), 0, 0, NULL}
@@ -145,6 +152,7 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "agent_log_frames", in->agent_log_frames, 0, in->frame_count);
     check_count(&check, "has_lane_changes", in->has_lane_changes, 0, in->lane_start != NULL);
     check_count(&check, "has_routes", in->has_routes, 0, in->lane_start != NULL);
+    check_count(&check, "has_height", in->has_height, 0, 1);
     check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);
     check_count(&check, "point_count", in->point_count, 0, DRV_POINT_LIMIT);

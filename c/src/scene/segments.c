@@ -18,6 +18,8 @@ int64_t drv_segments_split(const drv_scene_input *in, drv_road_segment *out) {
         for (int32_t i = first; i + 1 < end; i++) {
             float dx = in->point_x_m[i + 1] - in->point_x_m[i], dy = in->point_y_m[i + 1] - in->point_y_m[i];
             float length_m = sqrtf(dx * dx + dy * dy);
+            const float z_m = in->has_height ? in->point_z_m[i] : 0.0f;
+            const float dz = in->has_height ? in->point_z_m[i + 1] - z_m : 0.0f;
             if (length_m < repeated_m) continue;
             /* split the step into pieces of at most the limit */
             int32_t pieces = (int32_t)ceilf(length_m / drv_segment_limit_m);
@@ -30,12 +32,14 @@ int64_t drv_segments_split(const drv_scene_input *in, drv_road_segment *out) {
                 out[count] = (drv_road_segment){{in->point_x_m[i] + share * dx, in->point_y_m[i] + share * dy},
                                                 {dx / length_m, dy / length_m},
                                                 0.5f * length_m / (float)pieces,
+                                                z_m + share * dz, 0.5f * dz / (float)pieces,
                                                 road, 0, (int32_t)count};
             }
         }
         if (count == before) { /* a single point, such as a stop sign */
             if (out)
                 out[count] = (drv_road_segment){{in->point_x_m[first], in->point_y_m[first]}, {0.0f, 0.0f}, 0.0f,
+                                                in->has_height ? in->point_z_m[first] : 0.0f, 0.0f,
                                                 road, 0, (int32_t)count};
             count++;
         }
@@ -70,7 +74,7 @@ drv_grid drv_segments_sort(drv_road_segment *segments, int64_t count) {
 }
 
 void drv_segments_fill(drv_segments *out, const drv_road_segment *segments, int64_t count, const uint8_t *road_kind,
-                       bool edges_only, int32_t cell_count) {
+                       bool edges_only, int32_t cell_count, bool has_height) {
     int32_t filled = 0, cell = 0;
     out->cell_start[0] = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -81,6 +85,10 @@ void drv_segments_fill(drv_segments *out, const drv_road_segment *segments, int6
         out->along_x[filled] = segments[i].along.x;
         out->along_y[filled] = segments[i].along.y;
         out->half_length_m[filled] = segments[i].half_length_m;
+        if (has_height) {
+            out->middle_z_m[filled] = segments[i].middle_z_m;
+            out->half_rise_m[filled] = segments[i].half_rise_m;
+        }
         filled++;
     }
     while (cell < cell_count) out->cell_start[++cell] = filled;

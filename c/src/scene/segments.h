@@ -8,6 +8,7 @@
 typedef struct drv_road_segment {
     drv_point middle, along; /* along: unit direction; zero for a single point */
     float half_length_m;
+    float middle_z_m, half_rise_m; /* 0 without heights */
     int32_t road;
     int32_t cell;  /* set by drv_segments_sort */
     int32_t order; /* index before sorting, by which ties are sorted */
@@ -21,6 +22,6 @@ drv_grid drv_segments_sort(drv_road_segment *segments, int64_t count);
 
 /* Copies the sorted segments, or only those of road edges, to the arrays of `out`. */
 void drv_segments_fill(drv_segments *out, const drv_road_segment *segments, int64_t count, const uint8_t *road_kind,
-                       bool edges_only, int32_t cell_count);
+                       bool edges_only, int32_t cell_count, bool has_height);
 
 #endif

@@ -75,6 +75,8 @@ static void fill_lines(drv_stop_lines *to, const drv_scene_input *in, const drv_
             for (int32_t control = 0; control < in->control_count; control++) {
                 const float at_m = crossing_m(paths, path, point, in->control_line_m + 4 * (int64_t)control);
                 if (at_m < 0.0f || !applies(in, lanes, paths, path, point, control)) continue;
+                if (paths->z_m && fabsf(paths->z_m[point] - in->control_z_m[control]) > (float)DRV_LEVEL_HEIGHT_M)
+                    continue;
                 if (to->start) {
                     to->at_m[to->count] = at_m;
                     to->control[to->count] = control;

@@ -1,5 +1,6 @@
 /* Which vehicles are in the way of one that follows a path? Those whose boxes overlap the corridor along it. */
 #include "step/corridor.h"
+#include "step/height.h"
 #include "step/vehicle_box.h"
 
 #include <math.h>
@@ -86,11 +87,17 @@ static int32_t first_overlap(const drv_corridor *corridor, drv_box box, float ra
     return -1;
 }
 
+/* Whether a vehicle is on another level than a point of a path that has heights. */
+static bool is_apart_at(const drv_world *world, const drv_corridor *corridor, int32_t point, int32_t vehicle) {
+    const float *z_m = corridor->paths->z_m;
+    return z_m && drv_differs_in_level(world, z_m[point], world->z_m[vehicle]);
+}
+
 bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int32_t other, drv_lead *out) {
     const drv_paths *paths = corridor->paths;
     const drv_box box = drv_vehicle_box(world, other);
     const int32_t found = first_overlap(corridor, box, world->scene->radius_m[other]);
-    if (found < 0) return false;
+    if (found < 0 || is_apart_at(world, corridor, corridor->first + found, other)) return false;
 
     /* project the box on the direction of the path there */
     const int32_t point = corridor->first + found;
@@ -121,7 +128,7 @@ bool drv_corridor_crossing(const drv_world *world, const drv_corridor *corridor,
                            half_length_m + 0.5f * driven_m,
                            0.5f * world->scene->width_m[other]};
     const int32_t found = first_overlap(corridor, swept, swept.half_length_m + swept.half_width_m);
-    if (found < 0) return false;
+    if (found < 0 || is_apart_at(world, corridor, corridor->first + found, other)) return false;
     const int32_t point = corridor->first + found;
     const float turn_cos = ahead.x * paths->cos_heading[point] + ahead.y * paths->sin_heading[point];
     if (fabsf(turn_cos) > crossing_cos) return false;

@@ -9,6 +9,7 @@
 #include "math/geometry.h"
 #include "math/vector.h"
 #include "step/goals.h"
+#include "step/height.h"
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/sweep.h"
@@ -94,6 +95,7 @@ static void detect_contacts(drv_world *world, int32_t agent, const drv_moving_bo
     for (int32_t first = 0; first < all.on_map->count; first += 64)
         for (uint64_t near = overlapping_circles(all, index, first); near; near &= near - 1) {
             const int32_t vehicle = all.on_map->vehicle[first + drv_lowest_bit(near)];
+            if (drv_is_apart(world, agent, vehicle)) continue;
             for (; word < vehicle / 64; word_bits = 0) overlapping[word++] = word_bits;
             const bool overlapped_before = overlapping[word] >> (vehicle % 64) & 1u;
             const bool overlaps = detect_contact(world, agent, own, vehicle, overlapped_before);
@@ -131,6 +133,8 @@ static edge_overlap find_edges(const drv_world *world, int32_t agent, const drv_
             if (end - first < DRV_WIDTH) near &= ((uint32_t)1 << (end - first)) - 1;
             for (; near; near &= near - 1) {
                 const int32_t edge = first + drv_lowest_bit(near);
+                if (scene->has_height && drv_differs_in_level(world, world->z_m[agent], edges->middle_z_m[edge]))
+                    continue;
                 if (drv_box_overlaps_edge(own->end, edges, edge)) return (edge_overlap){true, true};
                 found.at_any = found.at_any || (sweeps && drv_sweep_overlaps_edge(&own->sweep, edges, edge));
             }
@@ -148,10 +152,12 @@ static void detect_offroad(drv_world *world, int32_t agent, const drv_moving_box
 
 /* ---- goals ---- */
 
-/* Whether the path from one point to the other comes within the goal's radius. */
+/* Whether the path from one point to the other comes within the goal's radius, on its level. */
 static bool within_goal(const drv_world *world, int32_t agent, drv_point from, drv_point to) {
     float radius_m = world->config->goal_radius_m;
     drv_point goal = {world->goal_x_m[agent], world->goal_y_m[agent]};
+    if (world->scene->has_height && drv_differs_in_level(world, world->z_m[agent], world->goal_z_m[agent]))
+        return false;
     return drv_squared_distance_to_segment(goal, from, to) <= radius_m * radius_m;
 }
 
@@ -190,6 +196,7 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
         for (int32_t first = 0; first < all.on_map->count; first += 64)
             for (uint64_t near = overlapping_circles(all, all.on_map->index[agent], first); near; near &= near - 1) {
                 const int32_t vehicle = all.on_map->vehicle[first + drv_lowest_bit(near)];
+                if (drv_is_apart(world, agent, vehicle)) continue;
                 const bool overlaps = drv_boxes_overlap(own.end, drv_vehicle_box(world, vehicle));
                 uint64_t *overlapping = world->overlapping + agent * world->sizes.contact_words;
                 overlapping[vehicle / 64] |= (uint64_t)overlaps << (vehicle % 64);

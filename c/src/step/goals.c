@@ -21,6 +21,14 @@ static drv_point goal_of(const drv_world *world, int32_t agent) {
     return (drv_point){scene->candidate_x_m[drawn], scene->candidate_y_m[drawn]};
 }
 
+/* The height of the road at the goal; 0 in a scene without heights. */
+static float goal_height(const drv_world *world, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    if (!scene->has_height || world->controller[agent] != DRV_CONTROLLER_AGENT) return 0.0f;
+    return scene->candidate_count == 0 ? scene->goal_z_m[agent]
+                                       : scene->candidate_z_m[drv_goals_candidate(world, agent)];
+}
+
 void drv_goals_begin(drv_world *world) {
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
         const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
@@ -33,6 +41,8 @@ void drv_goals_begin(drv_world *world) {
         world->goal_along_m[agent] = 0.0f;
         world->goal_turns[agent] = world->goals_reached[agent] = 0;
     }
+    for (int32_t agent = 0; agent < world->sizes.height_agents; agent++)
+        world->goal_z_m[agent] = goal_height(world, agent);
 }
 
 /* ---- goals that follow one another ---- */
@@ -46,8 +56,9 @@ typedef struct lane_point {
     float along_m;
 } lane_point;
 
-/* The point nearest to a goal on any lane within reach. Searches the whole map, once per agent and trial. */
-static lane_point nearest_lane_point(const drv_lanes *lanes, drv_point at) {
+/* The point nearest to a goal on any lane within reach, and on its level. Searches the whole map, once per agent and
+ * trial. */
+static lane_point nearest_lane_point(const drv_lanes *lanes, drv_point at, float z_m) {
     lane_point best = {-1, 0.0f};
     float best2 = drv_lane_reach_m * drv_lane_reach_m;
     for (int32_t lane = 0; lane < lanes->road_count; lane++)
@@ -57,8 +68,10 @@ static lane_point nearest_lane_point(const drv_lanes *lanes, drv_point at) {
             if (!(distance2 < best2)) continue;
             const float dx = to.x - from.x, dy = to.y - from.y, length2 = dx * dx + dy * dy;
             const float share = length2 > 0.0f ? ((at.x - from.x) * dx + (at.y - from.y) * dy) / length2 : 0.0f;
+            const drv_lane_part part = {i, i + 1, drv_clip(share, 0.0f, 1.0f)};
+            if (lanes->z_m && fabsf(drv_on_lane(lanes->z_m, part) - z_m) > (float)DRV_LEVEL_HEIGHT_M) continue;
             const float step_m = lanes->arc_m[i + 1] - lanes->arc_m[i];
-            best = (lane_point){lane, lanes->arc_m[i] + drv_clip(share, 0.0f, 1.0f) * step_m};
+            best = (lane_point){lane, lanes->arc_m[i] + part.share * step_m};
             best2 = distance2;
         }
     return best;
@@ -79,7 +92,8 @@ bool drv_goals_advance(drv_world *world, int32_t agent) {
     const drv_lanes *lanes = &world->scene->lanes;
     lane_point place = {world->goal_lane[agent], world->goal_along_m[agent]};
     if (place.lane < 0)
-        place = nearest_lane_point(lanes, (drv_point){world->goal_x_m[agent], world->goal_y_m[agent]});
+        place = nearest_lane_point(lanes, (drv_point){world->goal_x_m[agent], world->goal_y_m[agent]},
+                                   world->scene->has_height ? world->goal_z_m[agent] : 0.0f);
     if (place.lane < 0) return false;
 
     /* follow the lanes for the length of the spacing */
@@ -94,6 +108,8 @@ bool drv_goals_advance(drv_world *world, int32_t agent) {
     const drv_point goal = drv_lane_point(lanes, place.lane, place.along_m);
     world->goal_x_m[agent] = goal.x;
     world->goal_y_m[agent] = goal.y;
+    if (lanes->z_m)
+        world->goal_z_m[agent] = drv_on_lane(lanes->z_m, drv_lane_part_at(lanes, place.lane, place.along_m));
     world->goal_lane[agent] = place.lane;
     world->goal_along_m[agent] = place.along_m;
     world->goal_turns[agent] = turns;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "math/geometry.h"
+#include "step/height.h"
 #include "step/phases.h"
 
 /* Metres by which a lane seems farther away per unit of 1 - cos(heading error). A lane against the heading seems 2 m
@@ -15,7 +16,7 @@ static const float usual_lane_width_m = 3.5f;
 
 /* The pose of an agent relative to a segment of a centre line. */
 typedef struct lane_pose {
-    float distance_m; /* from the segment */
+    float distance_m; /* from the segment; with heights, plus the difference of theirs */
     float offset_m;   /* to the left of the line through it */
     float cos_error, sin_error;
 } lane_pose;
@@ -50,7 +51,11 @@ static void locate(drv_world *world, int32_t agent) {
         const int32_t *cells = segments->cell_start + y * scene->grid.columns;
         for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
             if (!is_centre_line(scene, i)) continue;
-            const lane_pose pose = pose_on(segments, i, at, ahead);
+            lane_pose pose = pose_on(segments, i, at, ahead);
+            if (scene->has_height) {
+                if (drv_differs_in_level(world, world->z_m[agent], segments->middle_z_m[i])) continue;
+                pose.distance_m += fabsf(world->z_m[agent] - segments->middle_z_m[i]);
+            }
             const float cost_m = pose.distance_m + lane_turn_cost_m * (1.0f - pose.cos_error);
             if (pose.distance_m > drv_lane_reach_m || cost_m >= best_cost_m) continue;
             best = pose;

@@ -5,6 +5,7 @@
 
 #include "math/geometry.h"
 #include "step/corridor.h"
+#include "step/height.h"
 #include "step/idm.h"
 #include "step/mobil.h"
 #include "step/path_nearest.h"
@@ -102,6 +103,7 @@ static lane_traffic traffic_in(const drv_world *world, const drv_scratch *scratc
     for (int32_t i = 0; i < near; i++) {
         /* its place relative to the path */
         const int32_t other = scratch->on_map.vehicle[scratch->near[i]];
+        if (drv_is_apart(world, vehicle, other)) continue;
         const drv_point at = {world->x_m[other], world->y_m[other]};
         const int32_t point = drv_path_nearest(paths, low, high, at, ahead, 0.0f);
         const drv_path_offset there = drv_path_offset_from(paths, point, at);

@@ -6,6 +6,7 @@
 #include "math/bits.h"
 #include "math/geometry.h"
 #include "step/dynamics.h"
+#include "step/height.h"
 #include "step/on_map.h"
 #include "step/path_crossing.h"
 #include "step/path_nearest.h"
@@ -55,6 +56,7 @@ static bool shift_for(const drv_world *world, const drv_lane_driver *driver, int
     const drv_scene *scene = world->scene;
     const drv_paths *paths = &driver->paths;
     const drv_point at = {world->x_m[vehicle], world->y_m[vehicle]};
+    if (drv_is_apart(world, agent, vehicle)) return false;
     const float dx = at.x - world->x_m[agent], dy = at.y - world->y_m[agent];
     const float reach_m = DRV_WINDOW_POINTS * drv_path_pitch_m + scene->radius_m[vehicle] + scene->radius_m[agent];
     if (dx * dx + dy * dy > reach_m * reach_m) return false;
@@ -206,6 +208,7 @@ static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver 
         drv_corridor_near(world, &scratch->on_map, agent, &own->corridor, reach_m, driver->near);
     for (int32_t i = 0; i < near; i++) {
         const int32_t other = scratch->on_map.vehicle[driver->near[i]];
+        if (drv_is_apart(world, agent, other)) continue;
         if (other < world->scene->num_agents && drives(world, other)) {
             if (other < agent) continue; /* done from there */
             const bool is_behind = follows(world, own, agent, other);

@@ -8,6 +8,7 @@
 #include "math/k_nearest.h"
 #include "math/vector.h"
 #include "step/goals.h"
+#include "step/height.h"
 #include "step/hidden.h"
 #include "step/on_map.h"
 #include "step/partners.h"
@@ -211,6 +212,8 @@ static drv_selection choose_controls(const drv_world *world, int32_t agent, drv_
     for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
         drv_store(scratch->distance2 + i,
                   drv_squared_distances(scene->control_x_m + i, scene->control_y_m + i, x_m, y_m));
+    if (scene->has_height)
+        drv_height_exclude(world, agent, scene->control_z_m, scene->control_count, scratch->distance2);
     const drv_candidates controls = {scratch->distance2, scratch->block_first, blocks};
     const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
     const int32_t count = drv_k_nearest(controls, config->controls, bounds, scratch->buffer, scratch->kept);

@@ -19,6 +19,8 @@ void drv_on_map_list(const drv_world *world, drv_scratch *scratch) {
     }
     for (int32_t i = count; i < count + DRV_SIMD_PAD; i++) listed->x_m[i] = listed->y_m[i] = INFINITY;
     listed->count = count;
+    if (world->scene->has_height)
+        for (int32_t i = 0; i < count; i++) listed->z_m[i] = world->z_m[listed->vehicle[i]];
     for (int32_t agent = 0, index = 0; agent < world->scene->num_agents; agent++) { /* agents are the first vehicles */
         listed->index[agent] = index;
         index += present[agent];

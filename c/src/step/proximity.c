@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "math/geometry.h"
+#include "step/height.h"
 #include "step/on_map.h"
 #include "step/phases.h"
 #include "step/vehicle_box.h"
@@ -35,7 +36,7 @@ static float time_to_collision(const drv_world *world, int32_t agent, const drv_
     float first = 1.0f; /* share of the horizon */
     for (int32_t i = 0; i < on_map->count; i++) {
         const int32_t vehicle = on_map->vehicle[i];
-        if (vehicle == agent) continue;
+        if (vehicle == agent || drv_is_apart(world, agent, vehicle)) continue;
 
         /* the bounding circles of both meet within the horizon */
         const drv_point path = displacement(world, vehicle), relative = {own_path.x - path.x, own_path.y - path.y};
@@ -56,7 +57,7 @@ float drv_proximity_gap(const drv_world *world, int32_t agent, const drv_scratch
     float nearest_m = limit_m;
     for (int32_t i = 0; i < on_map->count; i++) {
         const int32_t vehicle = on_map->vehicle[i];
-        if (vehicle == agent) continue;
+        if (vehicle == agent || drv_is_apart(world, agent, vehicle)) continue;
         const float reach_m = nearest_m + world->scene->radius_m[agent] + world->scene->radius_m[vehicle];
         const float dx = on_map->x_m[i] - own.centre.x, dy = on_map->y_m[i] - own.centre.y;
         if (dx * dx + dy * dy > reach_m * reach_m) continue;

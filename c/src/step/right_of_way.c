@@ -2,6 +2,7 @@
 #include "step/right_of_way.h"
 
 #include "math/geometry.h"
+#include "step/height.h"
 #include "step/path_crossing.h"
 #include "step/rule_based.h"
 #include "step/stopping.h"
@@ -133,6 +134,9 @@ static bool blocks(const drv_world *world, const drv_claim *claim, int32_t path,
     const float reach_m = zones->radius_m[claim->zone] + zones->radius_m[zone] + distance_m;
     if (dx * dx + dy * dy > reach_m * reach_m) return false;
     const int32_t first = point_at(paths, path, zones->enter_m[zone]);
+    if (paths->z_m && drv_differs_in_level(world, paths->z_m[first],
+                                           paths->z_m[point_at(paths, claim->path, zones->enter_m[claim->zone])]))
+        return false;
     const int32_t last = point_at(paths, path, zones->leave_m[zone]);
     const int32_t other_first = point_at(paths, claim->path, claim->from_m);
     const int32_t other_last = point_at(paths, claim->path, claim->to_m);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "math/k_nearest.h"
+#include "step/height.h"
 
 /* The search for the distance of the k-th nearest starts from an interval about its estimate that extends by this share
  * of error_m to either side: on map_942 it contains the distance for nine agents in ten. */
@@ -87,6 +88,22 @@ static int32_t nearest_in_window(const drv_world *world, drv_point from, float l
 static drv_selection choose_in_window(const drv_world *world, drv_point ego, drv_scratch *scratch) {
     const float view_m = world->config->view_radius_m;
     return (drv_selection){scratch->kept, nearest_in_window(world, ego, view_m, scratch, scratch->kept)};
+}
+
+/* The segments of an agent on its level, by a search of the whole view: no bound on the distance of the k-th nearest
+ * holds for one level, and no cached list. Not inlined, so that other scenes do not pay for it. */
+__attribute__((noinline)) static drv_selection choose_on_level(const drv_world *world, int32_t agent, drv_point ego,
+                                                               drv_scratch *scratch) {
+    const drv_scene *scene = world->scene;
+    const float view_m = world->config->view_radius_m;
+    const int32_t blocks = blocks_within(scene, ego, view_m + drv_rounding_m, scratch->first);
+    const drv_candidates segments = candidates_of(scene, scratch->first, blocks, ego, scratch->distance2);
+    for (int32_t block = 0; block < blocks; block++)
+        drv_height_exclude(world, agent, scene->segments.middle_z_m + scratch->first[block], DRV_WIDTH,
+                           scratch->distance2 + block * DRV_WIDTH);
+    const drv_bounds bounds = {.high = view_m * view_m};
+    const int32_t count = drv_k_nearest(segments, world->config->roads, bounds, scratch->buffer, scratch->kept);
+    return (drv_selection){scratch->kept, count};
 }
 
 /* ---- sub-cells ---- */
@@ -200,6 +217,7 @@ void drv_roads_prefetch(const drv_world *world, int32_t agent, const drv_scratch
 drv_selection drv_roads_choose(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_point ego = {world->x_m[agent], world->y_m[agent]};
     if (world->config->roads == 0) return (drv_selection){scratch->kept, 0};
+    if (world->scene->has_height) return choose_on_level(world, agent, ego, scratch);
     if (scratch->sub_cell[agent] == outside) return choose_in_window(world, ego, scratch);
     const drv_grid grid = drv_road_cache_grid(world->scene);
     const sub_cell cell = {index_of(world, scratch->sub_cell[agent]), drv_grid_centre(&grid, scratch->sub_cell[agent]),

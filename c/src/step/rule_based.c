@@ -4,6 +4,7 @@
 #include "math/geometry.h"
 #include "step/corridor.h"
 #include "step/following.h"
+#include "step/height.h"
 #include "step/lane_change.h"
 #include "step/on_map.h"
 #include "step/path_place.h"
@@ -24,6 +25,7 @@ static void put_on_path(drv_world *world, int32_t path, int32_t vehicle) {
     const drv_point ahead = drv_direction(heading_rad);
     world->x_m[vehicle] = drv_between(paths->x_m, place);
     world->y_m[vehicle] = drv_between(paths->y_m, place);
+    if (paths->z_m) world->z_m[vehicle] = drv_between(paths->z_m, place);
     world->heading_rad[vehicle] = heading_rad;
     world->cos_heading[vehicle] = ahead.x;
     world->sin_heading[vehicle] = ahead.y;
@@ -188,7 +190,7 @@ static bool place_is_free(const drv_world *world, int32_t vehicle) {
     const drv_scene *scene = world->scene;
     const drv_box own = drv_vehicle_box(world, vehicle);
     for (int32_t other = 0; other < scene->vehicle_count; other++) {
-        if (!world->present[other] || other == vehicle) continue;
+        if (!world->present[other] || other == vehicle || drv_is_apart(world, vehicle, other)) continue;
         const float braking_m = braking_distance_m(world, vehicle, other);
         const float dx_m = world->x_m[other] - own.centre.x, dy_m = world->y_m[other] - own.centre.y;
         const float reach_m = scene->radius_m[other] + scene->radius_m[vehicle] + entry_gap_m + braking_m;

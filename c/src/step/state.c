@@ -26,6 +26,8 @@
 #define DRV_COPLAYER_TRIALS (sizes.coplayer_agents * sizes.max_trials)
 #define DRV_COPLAYER_AVERAGES ((int64_t)sizes.coplayer_agents * sizes.max_trials * sizes.metrics)
 #define DRV_COPLAYER_RECORDS ((int64_t)sizes.record_capacity * sizes.coplayer_agents)
+#define DRV_HEIGHT_VEHICLES sizes.height_vehicles
+#define DRV_HEIGHT_AGENTS sizes.height_agents
 #define DRV_MASK_AGENTS sizes.mask_agents
 #define DRV_DRAWN_WEIGHTS (sizes.agents * sizes.has_weights * DRV_TERM_COUNT)
 #define DRV_RECORD_VALUES ((int64_t)sizes.record_capacity * sizes.agents * sizes.metrics)

@@ -64,6 +64,10 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, traffic_plan")                                                                                 \
     X(int32_t, "i4", sign_steps, DRV_CONTROLLED_VEHICLES, "steps for which it has stood before a stop sign",          \
       "trial_restart, traffic_plan")                                                                                 \
+    /* heights; no entries where no scene has roads above each other */                                              \
+    X(float, "f4", z_m, DRV_HEIGHT_VEHICLES, "m, height of the road under it",                                       \
+      "trial_restart, traffic_plan, height_follow")                                                                  \
+    X(float, "f4", goal_z_m, DRV_HEIGHT_AGENTS, "m, height of the road at the goal", "trial_restart, trial_judge")  \
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
@@ -203,6 +207,7 @@ typedef struct drv_sizes {
     int32_t lane_changers;    /* rule_based, or 0 where they do not change lanes */
     int32_t rule_based;       /* the most rule-based vehicles of a scene */
     int32_t disturbed_agents; /* agents, or 0 where disturbances are off */
+    int32_t height_vehicles, height_agents; /* vehicles and agents, or 0 where no scene has heights */
 } drv_sizes;
 
 /* Numbers of the controls that are held until they take effect. */
@@ -242,6 +247,7 @@ typedef struct drv_on_map {
     int32_t *vehicle; /* the vehicle of each entry */
     int32_t *index;   /* the entry of each agent that is on the map */
     float *x_m, *y_m;
+    float *z_m;       /* valid where the scene has heights */
 } drv_on_map;
 
 /* A zone of a path that a rule-based vehicle is in or near. */

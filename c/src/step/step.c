@@ -41,6 +41,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
     } else {
         RUN(traffic_plan);
         RUN(dynamics_integrate);
+        RUN(height_follow);
         RUN(events_detect);
         RUN(measures_take);
         RUN(lane_locate);

@@ -35,6 +35,7 @@ static void replay(drv_world *world, int32_t frame) {
     copy_valid(world->cos_heading + first, scene->log_cos_heading + at, valid, count);
     copy_valid(world->sin_heading + first, scene->log_sin_heading + at, valid, count);
     copy_valid(world->speed_mps + first, scene->log_speed_mps + at, valid, count);
+    if (scene->has_height) copy_valid(world->z_m + first, scene->log_z_m + at, valid, count);
 }
 
 /* Stores the poses before the step. */
@@ -62,6 +63,8 @@ void drv_traffic_begin(drv_world *world) {
         world->controller[vehicle] = exists ? scene->controller[vehicle] : DRV_CONTROLLER_NONE;
         world->steering_rad[vehicle] = world->acceleration_mps2[vehicle] = world->yaw_rate_radps[vehicle] = 0.0f;
     }
+    for (int32_t vehicle = 0; vehicle < world->sizes.height_vehicles; vehicle++)
+        world->z_m[vehicle] = scene->has_height && vehicle < scene->vehicle_count ? scene->start_z_m[vehicle] : 0.0f;
     for (int32_t agent = 0; agent < world->sizes.slip_agents; agent++) world->sideslip_rad[agent] = 0.0f;
     replay(world, 0);
     drv_rule_based_begin(world);

@@ -8,6 +8,7 @@
 #include "math/geometry.h"
 #include "math/random.h"
 #include "math/vector.h"
+#include "step/height.h"
 #include "step/phases.h"
 #include "step/stopping.h"
 
@@ -80,7 +81,7 @@ static void meet_line(const drv_world *world, int32_t control, drv_point from, d
                       after.from_left >= 0.0f && after.from_left <= length2);
 }
 
-static approach approach_of(const drv_world *world, drv_point from, drv_point to) {
+static approach approach_of(const drv_world *world, int32_t agent, drv_point from, drv_point to) {
     const drv_scene *scene = world->scene;
     const float dx = to.x - from.x, dy = to.y - from.y;
     /* lines with their middle farther away are neither crossed nor near */
@@ -90,8 +91,12 @@ static approach approach_of(const drv_world *world, drv_point from, drv_point to
     for (int32_t first = 0; first < scene->control_count; first += DRV_WIDTH) {
         const drv_floats distance2 =
             drv_squared_distances(scene->control_x_m + first, scene->control_y_m + first, x_m, y_m);
-        for (uint32_t near = drv_movemask_le(distance2, reach_m * reach_m); near; near &= near - 1)
-            meet_line(world, first + drv_lowest_bit(near), from, to, &found);
+        for (uint32_t near = drv_movemask_le(distance2, reach_m * reach_m); near; near &= near - 1) {
+            const int32_t control = first + drv_lowest_bit(near);
+            if (scene->has_height && drv_differs_in_level(world, world->z_m[agent], scene->control_z_m[control]))
+                continue;
+            meet_line(world, control, from, to, &found);
+        }
     }
     return found;
 }
@@ -117,7 +122,7 @@ void drv_traffic_controls_detect(drv_world *world) {
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         world->red_light_onset[agent] = world->stop_sign_onset[agent] = 0;
         if (world->status[agent] != DRV_DRIVING) continue;
-        const approach found = approach_of(world, bumper_before(world, agent), bumper_after(world, agent));
+        const approach found = approach_of(world, agent, bumper_before(world, agent), bumper_after(world, agent));
         const bool had_stopped = world->stopped_at_sign[agent];
         /* Lights of several lanes that begin at one line do not show which lane the agent follows: one of them that is
          * not red excuses it. */
@@ -138,7 +143,7 @@ void drv_traffic_controls_begin(drv_world *world, drv_scratch *scratch) {
         world->stopped_at_sign[agent] = 0;
         if (world->controller[agent] != DRV_CONTROLLER_AGENT || !is_slow(world, agent)) continue;
         const drv_point bumper = bumper_after(world, agent);
-        world->stopped_at_sign[agent] = approach_of(world, bumper, bumper).is_near;
+        world->stopped_at_sign[agent] = approach_of(world, agent, bumper, bumper).is_near;
     }
     drv_lights_show(world, scratch);
 }

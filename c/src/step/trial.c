@@ -75,6 +75,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     drv_lane_begin(world);
     drv_proximity_begin(world);
     drv_details_begin(world);
+    drv_height_follow(world, scratch);
     drv_events_begin(world, scratch);
     drv_traffic_controls_begin(world, scratch);
 }

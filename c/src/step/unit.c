@@ -23,6 +23,7 @@
 #include "step/expert.c"
 #include "step/fault.c"
 #include "step/goals.c"
+#include "step/height.c"
 #include "step/hidden.c"
 #include "step/lane.c"
 #include "step/lane_change.c"
