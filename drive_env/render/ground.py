@@ -1,9 +1,10 @@
-"""How is the map drawn? Asphalt under the lanes, then road markings, then curbs."""
+"""How is the map drawn? Level by level: asphalt under the lanes, then road markings, then curbs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..scenes.levels import LEVEL_HEIGHT_M, level_of, road_pieces
 from ..scenes.scene import ROAD_KIND_CODES, Scene
 from . import colours
 from .camera import Camera
@@ -27,28 +28,42 @@ class Ground:
 
     Attributes:
         scene: the scene.
+        levels: those of its roads, ascending; one unless roads lie above each other.
     """
 
     def __init__(self, scene: Scene):
         roads = scene.roads
         self.scene = scene
         self._points_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
-        self._first = roads.start[:-1]
-        self._width_m = np.where(roads.width_m > 0, roads.width_m, UNKNOWN_WIDTH_M)
-        self._roads_of = {kind: np.flatnonzero(roads.kind == code) for kind, code in ROAD_KIND_CODES.items()}
+        self._pieces = road_pieces(roads)
+        width_m = np.where(roads.width_m > 0, roads.width_m, UNKNOWN_WIDTH_M)
+        self._width_m = width_m[self._pieces.road]
+        self._kind = roads.kind[self._pieces.road]
+        self.levels = np.unique(self._pieces.level) if roads.count else np.zeros(1, np.int64)
+
+    def level_index(self, z_m: np.ndarray) -> np.ndarray:
+        """For vehicles at these heights of the road, the index of the highest of `levels` that is not above them."""
+        # Half a level up, so that a vehicle is never below its own road.
+        level = level_of(self.scene.roads, np.asarray(z_m) + 0.5 * LEVEL_HEIGHT_M)
+        return (np.searchsorted(self.levels, level, side="right") - 1).clip(0)
 
     def draw(self, canvas: Canvas, camera: Camera, smooth: bool = True) -> None:
         """Draws the visible roads; `smooth` False draws asphalt faster, without antialiasing."""
+        for index in range(len(self.levels)):
+            self.draw_level(canvas, camera, index, smooth)
+
+    def draw_level(self, canvas: Canvas, camera: Camera, index: int, smooth: bool = True) -> None:
+        """Draws the visible roads of one of `levels`; the rest as for `draw`."""
         if not self.scene.roads.count:
             return
         points = camera.to_pixels(self._points_m)
-        scale, visible = camera.pixels_per_m, self._visible(points, canvas)
-        start = self.scene.roads.start
-        lines = {kind: [points[start[road] : start[road + 1]] for road in indices[visible[indices]]]
-                 for kind, indices in self._roads_of.items()}
+        scale = camera.pixels_per_m
+        visible = self._visible(points, canvas) & (self._pieces.level == self.levels[index])
+        pieces_of = {kind: np.flatnonzero(visible & (self._kind == code)) for kind, code in ROAD_KIND_CODES.items()}
+        lines = {kind: [points[self._pieces.first[piece] : self._pieces.end[piece]] for piece in pieces]
+                 for kind, pieces in pieces_of.items()}
 
-        lanes = self._roads_of["lane"]
-        widths_m = self._width_m[lanes[visible[lanes]]]
+        widths_m = self._width_m[pieces_of["lane"]]
         for width_m in np.unique(widths_m):
             wide = [lines["lane"][lane] for lane in np.flatnonzero(widths_m == width_m)]
             canvas.lines(wide, colours.ASPHALT, (width_m + 2 * SHOULDER_M) * scale, smooth=smooth)
@@ -60,9 +75,10 @@ class Ground:
             canvas.disc(place[0], max(STOP_SIGN_RADIUS_M * scale, 2.0), colours.STOP_SIGN)
 
     def _visible(self, points, canvas):
-        """(roads,) bool: the bounding box of the road, with a margin, overlaps the picture."""
+        """(pieces,) bool: the bounding box of the road, with a margin, overlaps the picture."""
         height, width = canvas.picture.shape[:2]
-        low = np.minimum.reduceat(points, self._first)
-        high = np.maximum.reduceat(points, self._first)
+        first = self.scene.roads.start[:-1]
+        low, high = np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)
         margin = 64
-        return ((high > -margin) & (low < np.array([width, height]) + margin)).all(axis=1)
+        is_near = ((high > -margin) & (low < np.array([width, height]) + margin)).all(axis=1)
+        return is_near[self._pieces.road]

@@ -24,6 +24,7 @@ class Snapshot:
         episode, trial, steps: from 0; `steps` of the trial's clock.
         max_trials: of the episode.
         xy_m: (vehicles, 2). heading_rad, speed_mps, length_m, width_m, kind: (vehicles,).
+        z_m: (vehicles,) height of the road under it.
         present: (vehicles,) bool, whether on the map.
         state: (vehicles,) uint8, index into `colours.STATE_NAMES`.
         goal_m: (agents, 2). goal_reached: (agents,) bool, whether that is reached and no other follows.
@@ -39,6 +40,7 @@ class Snapshot:
     steps: int
     max_trials: int
     xy_m: np.ndarray
+    z_m: np.ndarray
     heading_rad: np.ndarray
     speed_mps: np.ndarray
     length_m: np.ndarray
@@ -85,6 +87,7 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         roles=roles, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],
         max_trials=batch.config.max_trials,
         xy_m=np.stack([vehicles["x_m"], vehicles["y_m"]], axis=1).astype(np.float64),
+        z_m=vehicles["z_m"],
         heading_rad=vehicles["heading_rad"].astype(np.float64), speed_mps=vehicles["speed_mps"],
         length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
         present=vehicles["present"], state=state,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -106,18 +107,20 @@ class SceneView:
         np.copyto(out, backdrop.picture)
         canvas = Canvas(out)
         if self.view == "scene":
-            self._draw_scene(canvas, backdrop.camera, snapshot)
+            self._draw_scene(canvas, backdrop, snapshot)
         else:
             self._draw_followed(canvas, backdrop.ground, snapshot)
         return out
 
     # ---- the two views ----
 
-    def _draw_scene(self, canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
+    def _draw_scene(self, canvas: Canvas, backdrop: _Backdrop, snapshot: Snapshot) -> None:
+        camera = backdrop.camera
+        self._draw_lower_levels(canvas, camera, backdrop.ground, snapshot)
         draw_controls(canvas, camera, snapshot)
         draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
         draw_goal_indices(canvas, camera, snapshot, self._sizes.text)
-        self._draw_vehicles(canvas, camera, snapshot)
+        self._draw_vehicles(canvas, camera, backdrop.ground, snapshot)
         self._draw_panel(canvas, camera, snapshot)
 
     def _draw_followed(self, canvas: Canvas, ground: Ground, snapshot: Snapshot) -> None:
@@ -132,9 +135,10 @@ class SceneView:
         index = self.world * self.batch.agents_per_world + self.agent
         observation = decode_observation(self.batch.float_observations(index), self._layout)
         ground.draw(canvas, camera, smooth=False)
+        self._draw_lower_levels(canvas, camera, ground, snapshot)
         draw_observed_roads(canvas, camera, observation, self._followed_pose)
         draw_controls(canvas, camera, snapshot)
-        self._draw_vehicles(canvas, camera, snapshot)
+        self._draw_vehicles(canvas, camera, ground, snapshot)
         draw_observed_vehicles(canvas, camera, observation, self._followed_pose, self._sizes.text)
         draw_observed_goal(canvas, camera, observation, self._followed_pose, self.batch.config.goal_radius_m)
         self._draw_panel(canvas, camera, snapshot)
@@ -142,10 +146,21 @@ class SceneView:
             draw_ego_text(canvas, self._sizes, observation, f"agent {self.agent}", int(snapshot.state[self.agent]),
                           bool(self.batch.waits[index]))
 
-    def _draw_vehicles(self, canvas, camera, snapshot):
-        draw_trails(canvas, camera, snapshot, np.stack(self._past_xy_m))
-        draw_vehicles(canvas, camera, snapshot)
+    def _draw_lower_levels(self, canvas, camera, ground, snapshot):
+        """Draws the vehicles below the highest level of the roads, each level covered by the roads of the next."""
+        for level in range(len(ground.levels) - 1):
+            self._draw_vehicles_of(canvas, camera, ground, snapshot, level)
+            ground.draw_level(canvas, camera, level + 1, smooth=False)
+
+    def _draw_vehicles(self, canvas, camera, ground, snapshot):
+        """Draws the vehicles on the highest level of the roads, and the indices of all."""
+        self._draw_vehicles_of(canvas, camera, ground, snapshot, len(ground.levels) - 1)
         draw_agent_indices(canvas, camera, snapshot, self._sizes.text)
+
+    def _draw_vehicles_of(self, canvas, camera, ground, snapshot, level):
+        shown = replace(snapshot, present=snapshot.present & (ground.level_index(snapshot.z_m) == level))
+        draw_trails(canvas, camera, shown, np.stack(self._past_xy_m))
+        draw_vehicles(canvas, camera, shown)
 
     def _draw_panel(self, canvas, camera, snapshot):
         title = f"{snapshot.roles.scene.name}  world {self.world}  episode {snapshot.episode}"

@@ -12,6 +12,7 @@ from ..action_space import action_dimensions
 from ..batch import OUTCOMES, REWARD_TERMS
 from ..config import varied_parameters
 from ..fields import flat_values
+from ..scenes.levels import LEVEL_HEIGHT_M, levels_of, road_pieces
 from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES, OBJECT_KINDS, ROAD_KINDS
 from .trials import FLAGS, RecordedTrials, Trial, own_features
 
@@ -27,7 +28,7 @@ SECOND_ORDER = 2
 FIRST_ORDER = 1
 """First differences: 0 while a value is constant."""
 
-CONFIG_FIELDS = ("max_trials", "goal_radius_m", "partners", "roads", "view_radius_m")
+CONFIG_FIELDS = ("max_trials", "goal_radius_m", "vertical_clearance_m", "partners", "roads", "view_radius_m")
 """Fields of the config that the page reads."""
 
 EXACT = 0.0
@@ -103,6 +104,10 @@ def _put_scene(store, name, roles):
         store.put(f"{name}road_{field}", getattr(roads, field), EXACT)
     store.put(f"{name}road_start", roads.start)
     store.put(f"{name}road_kind", roads.kind)
+    if len(levels_of(roads)):
+        store.put(f"{name}road_z_m", roads.z_m, EXACT)
+    for field, values in road_pieces(roads)._asdict().items():
+        store.put(f"{name}piece_{field}", values)
     store.put(f"{name}length_m", objects.length_m[roles.objects], EXACT)
     store.put(f"{name}width_m", objects.width_m[roles.objects], EXACT)
     store.put(f"{name}kind", objects.kind[roles.objects])
@@ -117,6 +122,7 @@ def _put_trial(store, name, trial):
     store.put(f"{name}hidden", np.array([*trial.hidden.values()]).reshape(len(trial.hidden), len(trial.weights)), EXACT)
     store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SECOND_ORDER)
     store.put(f"{name}y_m", trial.y_m.T, CENTIMETRE, SECOND_ORDER)
+    store.put(f"{name}z_m", trial.z_m.T, CENTIMETRE, SECOND_ORDER)
     heading_rad = np.unwrap(trial.heading_rad.astype(np.float64), axis=0)
     store.put(f"{name}heading_rad", heading_rad.T, HEADING_QUANTUM_RAD, SECOND_ORDER)
     store.put(f"{name}speed_mps", trial.speed_mps.T, SPEED_QUANTUM_MPS, SECOND_ORDER)
@@ -171,7 +177,8 @@ def _scene_header(roles):
     ids = [str(number) for number in roles.scene.objects.id[roles.objects]]
     return {"name": roles.scene.name, "source": roles.scene.source, "dt_s": roles.dt_s,
             "trial_steps": roles.trial_steps, "agents": roles.num_agents, "log_replays": roles.log_replay_count,
-            "rule_based": roles.rule_based_count, "ids": ids}
+            "rule_based": roles.rule_based_count, "ids": ids, "has_levels": len(levels_of(roles.scene.roads)) > 0,
+            "level_height_m": LEVEL_HEIGHT_M}
 
 
 def _trial_header(trial: Trial):

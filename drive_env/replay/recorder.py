@@ -22,6 +22,7 @@ class Frame(NamedTuple):
     goal_m: np.ndarray
     x_m: np.ndarray
     y_m: np.ndarray
+    z_m: np.ndarray
     heading_rad: np.ndarray
     speed_mps: np.ndarray
     present: np.ndarray
@@ -139,7 +140,8 @@ class Recorder:
                           axis=1) & acted
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
-            goal_m=goal_m, x_m=vehicles["x_m"], y_m=vehicles["y_m"], heading_rad=vehicles["heading_rad"],
+            goal_m=goal_m, x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"],
+            heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
             rewards=batch.rewards[agents].copy(), events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from bare_scene import bare_scene, drive, started
 from opened_page import DESKTOP, PHONE, Opened
+from overpass import overpass
+from scripted_scenes import batch_of, driver
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.replay import Recorder, record
@@ -106,6 +108,35 @@ def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path
         page.rest()
         assert f"goal {distance}" in " ".join(page.text("#section-now").split())
     assert page.console() == []
+
+
+def test_a_bridge_hides_the_car_below_it_and_what_it_observes_is_of_its_level(chromium, tmp_path):
+    """The car below is in the middle of the crossing; the page computes what it observes anew."""
+    cars = [driver(0.0, 0.0, 0.0, goal_m=(30.0, 30.0)), driver(0.0, 20.0, np.pi / 2, goal_m=(30.0, -30.0))]
+    for height_m, colour, count in ((6.0, "--asphalt", 0), (0.0, "--state-0", 1)):
+        batch = batch_of(overpass(height_m, cars), observation={"partners": 4, "roads": 12})
+        recorder = Recorder(batch)
+        recorder.capture()
+        recorder.recording().save_html(tmp_path / "page.html")
+        page = Opened(chromium, tmp_path / "page.html")
+        page.open(DESKTOP)
+        page.rest()
+        drawn, wanted = page.run(f"""
+            const pane = replay.page.panes[0];
+            const [right, down] = pane.camera().toScreen(-1.2, 0.5, pane.size).map((one) => one * pane.size.ratio);
+            const copy = new OffscreenCanvas(1, 1).getContext("2d", {{willReadFrequently: true}});
+            copy.drawImage(pane.canvas, -Math.round(right), -Math.round(down));
+            const [red, green, blue] = copy.getImageData(0, 0, 1, 1).data;
+            const hex = "#" + [red, green, blue].map((one) => one.toString(16).padStart(2, "0")).join("");
+            return [hex, getComputedStyle(document.documentElement).getPropertyValue("{colour}").trim()];""")
+        assert drawn == wanted
+        vehicles, kinds = page.run("""
+            const {vehicles, roads} = replay.observationOf(replay.trials[0], 0, 0);
+            return [vehicles.length, roads.map((road) => road.kind)];""")
+        layout = batch.observation_layout()
+        stored = batch.observations[0, layout["roads/kind"].slice] / layout["roads/kind"].scale
+        assert vehicles == count and sorted(kinds) == sorted(stored.round().tolist())  # in the order of the grid
+        assert page.console() == []
 
 
 def test_an_address_opens_its_trial_step_and_agent(page):

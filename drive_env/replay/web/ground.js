@@ -1,5 +1,5 @@
-/* How is the map drawn? Asphalt under the lanes, then markings, then curbs. A layer larger than the pane caches it and
- * is redrawn when the scale changes, so that a frame costs one copy. */
+/* How is the map drawn? Level by level: asphalt under the lanes, then markings, then curbs. A layer larger than the
+ * pane caches it and is redrawn when the scale changes, so that a frame costs one copy. */
 
 /* Lane width where the file has none; asphalt between a lane's edge and the curb. */
 const UNKNOWN_WIDTH_M = 3.6;
@@ -18,16 +18,40 @@ const LAYER_MARGIN = 0.3;
 const ZOOM_REST_MS = 90;
 const MAX_STRETCH = 1.6;
 
+/* The roads of a scene by their levels, ascending; one level unless roads lie above each other. */
 class Ground {
   constructor(scene, roadKinds) {
+    const numbers = [...new Set(scene.pieceLevel)].sort((one, other) => one - other);
+    this.levels = numbers.map((number) => new GroundLevel(number, roadKinds));
+    const levelOf = new Map(this.levels.map((level) => [level.number, level]));
+    scene.pieceRoad.forEach((road, piece) =>
+      levelOf.get(scene.pieceLevel[piece]).addPiece(scene, piece, road, roadKinds[scene.roadKind[road]]));
+    this.height_m = scene.level_height_m;
+    this.lowest_m = scene.has_levels ? scene.roadZ.reduce((low, z) => Math.min(low, z), Infinity) : 0;
+  }
+
+  /* The index of the highest level that is not above a vehicle at this height of the road. */
+  levelIndex(z_m) {
+    // Half a level up, so that a vehicle is never below its own road.
+    const number = Math.floor((z_m - this.lowest_m) / this.height_m + 0.5);
+    return Math.max(0, this.levels.filter((level) => level.number <= number).length - 1);
+  }
+
+  draw(context, pixel_m) {
+    for (const level of this.levels) level.draw(context, pixel_m);
+  }
+}
+
+class GroundLevel {
+  constructor(number, roadKinds) {
+    this.number = number;
     this.lines = new Map(Object.values(roadKinds).map((kind) => [kind, new Path2D()]));
     this.asphalt = new Map();
     this.signs = [];
-    scene.roadKind.forEach((kind, road) => this.addRoad(scene, road, roadKinds[kind]));
   }
 
-  addRoad(scene, road, kind) {
-    const first = scene.roadStart[road], end = scene.roadStart[road + 1];
+  addPiece(scene, piece, road, kind) {
+    const first = scene.pieceFirst[piece], end = scene.pieceEnd[piece];
     if (kind === "stop_sign") this.signs.push([scene.roadX[first], scene.roadY[first]]);
     if (end - first < 2) return;
     const path = new Path2D();

@@ -23,7 +23,8 @@ function makeObservation(trial, agent, frame) {
   const own = ownFeatures(trial, agent, frame);
   if (!(own["ego/present"] > 0)) return {present: false, own, vehicles: [], roads: []};
   const observed = observedFrame(trial, agent, frame), i = at(trial, agent, observed);
-  const pose = {x: trial.x[i], y: trial.y[i], cos: Math.cos(trial.heading[i]), sin: Math.sin(trial.heading[i])};
+  const pose = {
+    x: trial.x[i], y: trial.y[i], z: trial.z[i], cos: Math.cos(trial.heading[i]), sin: Math.sin(trial.heading[i])};
   const vehicles = observedVehicles(trial, agent, observed, pose), roads = observedRoads(trial, pose);
   return {present: true, own, vehicles, roads};
 }
@@ -39,7 +40,8 @@ function ownFeatures(trial, agent, frame) {
 function observedVehicles(trial, agent, frame, pose) {
   const distances = new Float64Array(trial.vehicles);
   for (let vehicle = 0; vehicle < trial.vehicles; vehicle++) {
-    const i = at(trial, vehicle, frame), isObservable = vehicle !== agent && trial.present[i];
+    const i = at(trial, vehicle, frame);
+    const isObservable = vehicle !== agent && trial.present[i] && isOnLevel(trial.scene, pose.z, trial.z[i]);
     distances[vehicle] = isObservable ? Math.hypot(trial.x[i] - pose.x, trial.y[i] - pose.y) : Infinity;
   }
   return nearest(distances, recording.config.partners).map((vehicle) => {
@@ -64,9 +66,14 @@ function toFrame(pose, x, y) {
   return {ahead: dx * pose.cos + dy * pose.sin, left: dy * pose.cos - dx * pose.sin};
 }
 
+function isOnLevel(scene, z, other) {
+  return !scene.has_levels || Math.abs(z - other) <= recording.config.vertical_clearance_m;
+}
+
 function observedRoads(trial, pose) {
   const segments = segmentsOf(trial.scene);
-  const distances = Float64Array.from(segments, (segment) => Math.hypot(segment.x - pose.x, segment.y - pose.y));
+  const distances = Float64Array.from(segments, (segment) =>
+    isOnLevel(trial.scene, pose.z, segment.z) ? Math.hypot(segment.x - pose.x, segment.y - pose.y) : Infinity);
   return nearest(distances, recording.config.roads).map((index) => segments[index]);
 }
 
@@ -85,20 +92,21 @@ function splitRoads(scene, limit_m) {
     const firstSegment = segments.length;
     for (let i = first; i + 1 < end; i++) addPieces(segments, scene, i, kind, limit_m);
     const isPoint = segments.length === firstSegment;
-    if (isPoint) segments.push({x: scene.roadX[first], y: scene.roadY[first], dx: 0, dy: 0, kind});
+    if (isPoint)
+      segments.push({x: scene.roadX[first], y: scene.roadY[first], z: scene.roadZ?.[first] ?? 0, dx: 0, dy: 0, kind});
   }
   return segments;
 }
 
 function addPieces(segments, scene, i, kind, limit_m) {
-  const {roadX, roadY} = scene, dx = roadX[i + 1] - roadX[i], dy = roadY[i + 1] - roadY[i];
+  const {roadX, roadY, roadZ} = scene, dx = roadX[i + 1] - roadX[i], dy = roadY[i + 1] - roadY[i];
   const length = Math.fround(Math.hypot(dx, dy));
   if (length < 1e-4) return; // a repeated point
   const pieces = Math.ceil(Math.fround(length / limit_m));
   for (let piece = 0; piece < pieces; piece++) {
-    const share = (piece + 0.5) / pieces;
+    const share = (piece + 0.5) / pieces, z = roadZ ? roadZ[i] + share * (roadZ[i + 1] - roadZ[i]) : 0;
     segments.push({
-      x: roadX[i] + share * dx, y: roadY[i] + share * dy, dx: (0.5 * dx) / pieces, dy: (0.5 * dy) / pieces, kind});
+      x: roadX[i] + share * dx, y: roadY[i] + share * dy, z, dx: (0.5 * dx) / pieces, dy: (0.5 * dy) / pieces, kind});
   }
 }
 

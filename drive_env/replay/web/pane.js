@@ -69,11 +69,12 @@ class Pane {
     const {context, size, trial} = this, step = Math.min(view.step, trial.lastStep);
     const brush = {context, size, camera: this.camera()};
     context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
-    this.layer.show(context, groundOf(trial.scene), brush.camera, size, now_ms);
+    const ground = groundOf(trial.scene);
+    this.layer.show(context, ground, brush.camera, size, now_ms);
     const other = isComparing() ? trials[view.trials[1 - this.index]] : null;
     drawControls(brush, trial, step);
     if (view.agent >= 0) drawSelectedBelow(brush, trial, other, step);
-    drawTraffic(brush, trial, step);
+    drawTraffic(brush, trial, step, ground);
     if (view.agent >= 0) drawSelectedAbove(brush, trial, step);
     drawScaleBar(brush);
     this.refreshCaption();

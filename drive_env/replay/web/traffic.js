@@ -12,16 +12,37 @@ const REMOVED_MARK_S = 2;
 
 const KIND_PEDESTRIAN = 2;
 
-/* Draws the vehicles of a trial at a step, with their goals, trails, marks and numbers. */
-function drawTraffic(brush, trial, step) {
+/* Draws the vehicles of a trial at a step, with their goals, trails, marks and numbers. Where roads lie above each
+ * other, those of a level cover the vehicles on the levels below. */
+function drawTraffic(brush, trial, step, ground) {
   const frame = clampStep(trial, step);
+  for (let level = 0; level < ground.levels.length - 1; level++) {
+    drawVehiclesOn(brush, trial, step, ground, level);
+    drawGroundLevel(brush, ground.levels[level + 1]);
+  }
   if (view.goals) drawGoals(brush, trial, frame);
-  if (view.trails) for (let agent = 0; agent < trial.agents; agent++) drawTrail(brush, trial, agent, step);
-  for (let vehicle = trial.vehicles - 1; vehicle >= 0; vehicle--)
-    if (trial.present[at(trial, vehicle, frame)]) drawVehicle(brush, trial, vehicle, step);
+  drawVehiclesOn(brush, trial, step, ground, ground.levels.length - 1);
   for (let agent = 0; agent < trial.agents; agent++) drawOutcomeMark(brush, trial, agent, step);
   for (const event of trial.events) drawFlash(brush, trial, event, step);
   if (view.names) for (let agent = 0; agent < trial.agents; agent++) drawName(brush, trial, agent, step);
+}
+
+function drawVehiclesOn(brush, trial, step, ground, level) {
+  const frame = clampStep(trial, step);
+  const isHere = (vehicle) => ground.levelIndex(trial.z[at(trial, vehicle, frame)]) === level;
+  for (let agent = 0; agent < trial.agents; agent++)
+    if (view.trails && isHere(agent)) drawTrail(brush, trial, agent, step);
+  for (let vehicle = trial.vehicles - 1; vehicle >= 0; vehicle--)
+    if (trial.present[at(trial, vehicle, frame)] && isHere(vehicle)) drawVehicle(brush, trial, vehicle, step);
+}
+
+/* Draws the roads of a level over what is there, in the scene's frame. */
+function drawGroundLevel({context, camera, size}, level) {
+  const [right, down] = camera.toScreen(0, 0, size);
+  context.save();
+  context.transform(camera.scale, 0, 0, -camera.scale, right, down);
+  level.draw(context, 1 / camera.scale);
+  context.restore();
 }
 
 /* Pixel of a point of the scene; a brush is {context, camera, size} of a pane. */

@@ -21,7 +21,9 @@ function makeScene(recording, number) {
   return {
     ...recording.scenes[number],
     roadX: read("road_x_m"), roadY: read("road_y_m"), roadStart: read("road_start"), roadKind: read("road_kind"),
-    roadWidth: read("road_width_m"), roadSpeedLimit: read("road_speed_limit_mps"),
+    roadZ: recording.scenes[number].has_levels ? read("road_z_m") : null,
+    pieceRoad: read("piece_road"), pieceFirst: read("piece_first"), pieceEnd: read("piece_end"),
+    pieceLevel: read("piece_level"), roadWidth: read("road_width_m"), roadSpeedLimit: read("road_speed_limit_mps"),
     length: read("length_m"), width: read("width_m"), kind: read("kind"),
     controlKind: read("control_kind"), controlLine: read("control_line_m"),
   };
@@ -33,7 +35,8 @@ function makeTrial(recording, scenes, number) {
   const trial = {
     ...head, number, scene, agents: scene.agents, vehicles: scene.ids.length, lastStep: head.frames - 1,
     goalX: read("goal_x_m"), goalY: read("goal_y_m"), weights: read("weights"), hidden: read("hidden"),
-    x: read("x_m"), y: read("y_m"), heading: read("heading_rad"), speed: read("speed_mps"), present: read("present"),
+    x: read("x_m"), y: read("y_m"), z: read("z_m"), heading: read("heading_rad"), speed: read("speed_mps"),
+    present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
     lights: read("light_state"), actions: read("actions"), own: once(() => read("own")),
   };
