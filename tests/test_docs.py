@@ -78,8 +78,9 @@ def code_lines(page):
 
 def test_no_line_of_code_is_longer_than_a_screen_is_wide():
     """In pages, where code blocks do not wrap, and in sources."""
-    sources = [path for part in ("c", "drive_env", "baselines", "benchmarks", "examples", "tests")
-               for ending in ("*.py", "*.[ch]", "CMakeLists.txt") for path in (ROOT / part).rglob(ending)]
+    sources = [path for part in ("c", "drive_env", "baselines", "benchmarks", "docs", "examples", "tests")
+               for ending in ("*.py", "*.[ch]", "*.js", "*.css", "*.html", "CMakeLists.txt")
+               for path in (ROOT / part).rglob(ending)]
     lines = {path: path.read_text().splitlines() for path in sources}
     lines |= {page: [line[4:] for line in code_lines(page)] for page in [*PAGES, ROOT / "baselines/README.md"]}
     assert len(lines) > 200

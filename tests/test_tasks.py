@@ -1,4 +1,4 @@
-"""Is the optimum of each task right, can it be reached, and does nothing tell the hidden value before a trial does?"""
+"""Is the optimum of each task right, can it be reached, and does a trial alone reveal the hidden value?"""
 
 from __future__ import annotations
 

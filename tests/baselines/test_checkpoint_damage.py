@@ -1,6 +1,6 @@
 """Is damage to a checkpoint reported? Every file and every field, damaged in many ways: one sentence each time.
 
-The sentence names what is damaged, and the newest checkpoint that is whole.
+The sentence names what is damaged, and the newest intact checkpoint.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def ways_to_damage(whole, other):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_damaged_file_is_an_error_that_names_the_newest_whole_checkpoint(run, file):
+def test_a_damaged_file_is_an_error_that_names_the_newest_intact_checkpoint(run, file):
     older, newest, resume = run
     with Damage(newest / file) as damage:
         for way, data in ways_to_damage(damage.whole, (older / file).read_bytes()).items():
@@ -140,7 +140,7 @@ def test_a_value_that_no_training_leads_to_is_an_error_even_where_the_hash_fits(
     assert resume(newest)
 
 
-def test_the_error_says_where_no_checkpoint_is_whole(run, tmp_path):
+def test_the_error_of_a_run_without_an_intact_checkpoint_says_so(run, tmp_path):
     older, newest, resume = run
     shutil.copytree(older.parent, tmp_path / "run")
     places = checkpoint.checkpoints(tmp_path / "run")
@@ -149,7 +149,7 @@ def test_the_error_says_where_no_checkpoint_is_whole(run, tmp_path):
     error_of(resume, places[-1], "optimizer.safetensors", "the run has no intact checkpoint")
     shutil.copytree(newest, tmp_path / "alone")
     (tmp_path / "alone" / "optimizer.safetensors").unlink()
-    assert "whole" not in error_of(resume, tmp_path / "alone", "optimizer.safetensors")
+    assert "intact" not in error_of(resume, tmp_path / "alone", "optimizer.safetensors")
 
 
 def test_a_run_is_not_silently_resumed_from_an_older_checkpoint_than_a_damaged_one(run, tmp_path):
