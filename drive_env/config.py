@@ -58,6 +58,9 @@ class ObservationConfig(Checked, group="observation"):
     candidates: int = setting(
         0, "slots", "number of candidate goals in an observation: 0, or at least as many as every scene has",
         count(0, lib.DRV_CANDIDATE_LIMIT))
+    goals: int = setting(
+        0, "slots", "number of goals in an observation, with the direction of their lanes: the current one and, with "
+        "`on_goal` 'next', those that follow it", count(0, lib.DRV_GOAL_SLOT_LIMIT))
     controls: int = setting(
         0, "slots", "number of nearest traffic lights and signs in an observation; needs `traffic_controls`",
         count(0, 255))
@@ -429,6 +432,12 @@ class DriveConfig(Checked):
         if self.observation.goal_reveal_delay_s and not self.observation.goal_reveal_share:
             raise ConfigError(f"observation.goal_reveal_delay_s is {self.observation.goal_reveal_delay_s}; with "
                               "observation.goal_reveal_share 0, where no trial shows the goal early, it must be 0")
+        if self.observation.goals and self.observation.type == "index":
+            raise ConfigError(f"observation.goals is {self.observation.goals}; with observation.type 'index' it must "
+                              "be 0")
+        if self.observation.goals > 1 and self.on_goal != "next":
+            raise ConfigError(f"observation.goals is {self.observation.goals}; with on_goal {self.on_goal!r} it must "
+                              "be 0 or 1")
         if self.on_goal != "next":
             for name in ("goal_spacing_m", "max_goals"):
                 if (value := getattr(self, name)) != (default := getattr(DriveConfig, name)):

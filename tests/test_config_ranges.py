@@ -110,7 +110,7 @@ OBSERVATIONS = {
     "road_memory_mib": count(0, 1_048_576),
     "type": choice("float32", "float16", "index"),
     "view_radius_m": number(1.0, 1000.0),
-    "candidates": count(0, 64),
+    "candidates": count(0, 64), "goals": count(0, 16),
     "controls": count(0, 255),
     "goal_reveal_s": number(0.0, 1e5, none=True),
     "goal_reveal_share": number(0.0, 1.0),
@@ -171,6 +171,7 @@ NEEDED = {
     (DynamicsConfig, "model"): {"action_type": "continuous"},
     (DriveConfig, "goal_spacing_m"): {"on_goal": "next"},
     (DriveConfig, "max_goals"): {"on_goal": "next"},
+    (ObservationConfig, "goals"): {"on_goal": "next"},
     (ObservationConfig, "goal_reveal_share"): {"observation": {"goal_reveal_s": 0.0}},
     (ObservationConfig, "goal_reveal_delay_s"): {"observation": {"goal_reveal_s": 0.0, "goal_reveal_share": 0.5}},
 }

@@ -79,6 +79,8 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_NUMBER(c->goal_max_speed_mps, -1.1f, 201.0f, "goal_max_speed_mps")
     BREAK_CODE(c->on_goal, 4, "on_goal")
     BREAK_NUMBER(c->goal_spacing_m, 0.0f, 10001.0f, "goal_spacing_m")
+    BREAK_CODE(c->goals, 17, "goals")
+    BREAK(c->goals, 2, "goals") /* no goal follows another */
     BREAK_CODE(c->max_goals, 10001, "max_goals")
     BREAK(c->max_goals, 1, "max_goals") /* no goal follows another */
     BREAK_CODE(c->on_collision, 3, "on_collision")

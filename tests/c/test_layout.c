@@ -17,6 +17,7 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
             config.roads = slots[r];
             config.reveal_hidden = (p + r) % 2;
             config.candidates = p + r;
+            config.goals = 2 * p;
             config.controls = 2 * r + p;
             config.range_reward_goal_low = config.range_reward_time_per_s_low = (float)-(p % 2);
             drv_feature features[FEATURE_CAPACITY];
@@ -83,6 +84,7 @@ TEST(the_largest_value_is_observed_as_1) {
     /* The kind of a filled slot is above 0, that of an empty one 0. */
     CHECK(named(features, count, "partners/kind")->scale * (float)DRV_OBJECT_OTHER <= 1.0f, "kinds beyond 1");
     CHECK(named(features, count, "roads/kind")->scale * (float)DRV_ROAD_DRIVEWAY <= 1.0f, "kinds beyond 1");
+    CHECK(named(features, count, "goals/number")->scale * (float)(DRV_GOAL_SLOT_LIMIT - 1) <= 1.0f, "numbers beyond 1");
     CHECK(named(features, count, "controls/kind")->scale * (float)DRV_YIELD_SIGN <= 1.0f, "kinds beyond 1");
 }
 
@@ -92,6 +94,7 @@ TEST(sets_follow_the_head_and_each_other_without_a_gap) {
     config.roads = 9;
     config.reveal_hidden = 1;
     config.candidates = 3;
+    config.goals = 2;
     config.controls = 7;
     drv_observation_set sets[DRV_SET_COUNT];
     const int32_t count = drv_observation_sets(&config, sets, DRV_SET_COUNT);

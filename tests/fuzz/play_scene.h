@@ -68,10 +68,10 @@ static inline void check_agent(const drv_config *config, const uint8_t *agent, c
     if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
     if (config->observation_type != DRV_INDEX) return;
     check_floats(agent, place.head_count);
-    drv_observation_set sets[4]; /* that of candidate goals is empty in index observations */
-    MUST(drv_observation_sets(config, sets, 4) == 4, "another set is not checked");
-    const int32_t entries[4] = {1 + needs->vehicles_per_world, 1 + records, 1, 1 + records};
-    for (int32_t i = 0; i < 4; i++) check_indices(agent + sets[i].index_offset_bytes, sets[i].slots, entries[i]);
+    drv_observation_set sets[5]; /* those of candidate goals and of goals are empty in index observations */
+    MUST(drv_observation_sets(config, sets, 5) == 5, "another set is not checked");
+    const int32_t entries[5] = {1 + needs->vehicles_per_world, 1 + records, 1, 1 + records, 1};
+    for (int32_t i = 0; i < 5; i++) check_indices(agent + sets[i].index_offset_bytes, sets[i].slots, entries[i]);
 }
 
 static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,
@@ -169,6 +169,7 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     if (draw & 8192u && in->lane_start) {
         config.on_goal = DRV_NEXT;
         config.goal_spacing_m = draw & 16384u ? 1.0f : 40.0f;
+        config.goals = config.observation_type == DRV_INDEX ? 0 : 3;
     }
     drv_scene *scene = NULL;
     const drv_status status = drv_scene_create(in, NULL, &scene, message);

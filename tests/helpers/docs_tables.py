@@ -116,6 +116,7 @@ def blocks_table():
     meanings = {"ego": "the vehicle itself and its goal", "trial": "the history of its trials",
                 "partners": "the nearest vehicles", "roads": "the nearest road segments",
                 "candidates": "the candidate goals of the scene",
+                "goals": "the current goal and those that follow it",
                 "controls": "the nearest traffic lights and signs"}
     blocks = {}
     for name, feature in observation_layout(DriveConfig()).items():

@@ -174,6 +174,69 @@ def test_co_players_get_goals_of_their_own_and_masks_do_not_depend_on_goals():
         (3.0, 2), (3.0, 1)]
 
 
+def observed_goals(batch):
+    """(goals, 5): x_m and y_m in the scene's frame, direction x and y likewise, and number, of the only agent."""
+    layout, vehicle = batch.observation_layout(), batch.vehicles()
+    names = ("x", "y", "direction_x", "direction_y", "number", "kind")
+    found = np.stack([batch.observations[0, layout[f"goals/{name}"].slice] / layout[f"goals/{name}"].scale
+                      for name in names], axis=1)
+    found = found[found[:, 5] > 0]
+    cos, sin = np.cos(vehicle["heading_rad"][0]), np.sin(vehicle["heading_rad"][0])
+    for first in (0, 2):
+        found[:, first : first + 2] = found[:, first : first + 2] @ [[cos, sin], [-sin, cos]]
+    found[:, :2] += [vehicle["x_m"][0], vehicle["y_m"][0]]
+    return found[:, :5]
+
+
+def test_the_observed_goals_are_those_that_the_agent_gets_later():
+    """On lanes with forks: observed in the first step, and reached one after the other."""
+    lanes = [[(0.0, 0.0), (20.0, 0.0)], [(20.0, 0.0), (50.0, 1.0)], [(20.0, 0.0), (50.0, -1.0)],
+             [(50.0, 1.0), (90.0, 1.0)], [(50.0, -1.0), (90.0, -1.0)]]
+    scene = stage([driver(0.0, speed_mps=10.0, heading_rad=0.01, goal_m=(10.0, 0.0))],
+                  [("lane", lane) for lane in lanes])
+    scene = replace(scene, lanes=LaneGraph(np.int32([0, 2, 3, 4, 4, 4]), np.int32([1, 2, 3, 4])))
+    batch = batch_of(scene, **COASTS, goal_spacing_m=25.0, goal_radius_m=6.0, observation={"goals": 5})
+    seen, got = observed_goals(batch), [batch.trial_state()["goal_m"][0]]
+    assert seen[:, 4].tolist() == pytest.approx([0, 1, 2, 3], abs=1e-5)  # a fifth goal would be beyond the lanes
+    while not batch.trial_ended[0]:
+        batch.step([3 * 13 + 6])
+        if batch.step_events()["goal"][0] and not batch.removed[0]:
+            got.append(batch.trial_state()["goal_m"][0])
+            assert observed_goals(batch)[:, :4] == pytest.approx(seen[len(got) - 1 :, :4], abs=1e-3)
+    assert np.array(got) == pytest.approx(seen[:, :2], abs=1e-3) and len(got) == 4
+    side = np.sign(got[1][1])
+    assert seen[:, 2:4] == pytest.approx(np.array(
+        [(1.0, 0.0), *[np.array([30.0, side]) / np.hypot(30.0, 1.0)], (1.0, 0.0), (1.0, 0.0)]), abs=1e-4)
+
+
+def test_no_more_goals_are_observed_than_the_agent_has_left():
+    batch = straight([200.0], goal_spacing_m=25.0, max_goals=3, observation={"goals": 4})
+    counts = [len(observed_goals(batch))]
+    for _ in range(40):
+        batch.step([3 * 13 + 6])
+        counts.append(len(observed_goals(batch)))
+    assert sorted(set(counts)) == [1, 2, 3] and counts == sorted(counts, reverse=True)
+
+
+def test_hidden_goals_are_in_no_slot_and_noise_moves_all_goals_alike():
+    hidden = straight([200.0], goal_spacing_m=25.0, observation={"goals": 3, "goal_reveal_s": 0.0})
+    assert len(observed_goals(hidden)) == 0
+    noisy = straight([200.0], goal_spacing_m=25.0, observation={"goals": 3}, sensors={"goal_position_noise_m": 1.0})
+    exact = straight([200.0], goal_spacing_m=25.0, observation={"goals": 3})
+    error_m = (observed_goals(noisy) - observed_goals(exact))[:, :2]
+    layout = noisy.observation_layout()
+    own_m = [(noisy.observations - exact.observations)[0, layout[f"ego/goal_{axis}"].offset]
+             / layout[f"ego/goal_{axis}"].scale for axis in "xy"]
+    assert np.abs(error_m).min() > 1e-3 and error_m == pytest.approx(np.tile(own_m, (3, 1)), abs=1e-4)
+
+
+def test_goals_are_refused_where_observations_cannot_have_them():
+    with pytest.raises(ConfigError, match="observation.goals is 2; with on_goal 'stop' it must be 0 or 1"):
+        DriveConfig(on_goal="stop", observation={"goals": 2})
+    with pytest.raises(ConfigError, match="observation.goals is 1; with observation.type 'index' it must be 0"):
+        DriveConfig(observation={"goals": 1, "type": "index"})
+
+
 def test_a_reward_for_the_route_to_the_first_goal_is_refused():
     for choices, text in (({"reward": {"route_progress_per_m": 0.1}}, "reward.route_progress_per_m is 0.1; .* be 0"),
                           ({"reward_ranges": {"route_progress_per_m": (0.0, 0.1)}}, "reward_ranges.* must be None")):

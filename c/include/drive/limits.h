@@ -36,6 +36,7 @@ enum {
     DRV_PATH_LIMIT_M = 20000,
     /* Candidate goals of a scene, and slots of an agent for them. */
     DRV_CANDIDATE_LIMIT = 64,
+    DRV_GOAL_SLOT_LIMIT = 16,
     /* Longer road segments are split: the k nearest are selected by the middles of segments. */
     DRV_SEGMENT_LIMIT_M = 10,
     /* Roads that differ by more than this in height, at one place, lie above each other: more than a step between two

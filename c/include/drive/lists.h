@@ -163,6 +163,7 @@
     X(int32_t, partners, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                     \
     X(int32_t, roads, "i4", 0, DRV_SLOT_LIMIT, NAN, "")                                        \
     X(int32_t, candidates, "i4", 0, DRV_CANDIDATE_LIMIT, NAN, "")                              \
+    X(int32_t, goals, "i4", 0, DRV_GOAL_SLOT_LIMIT, NAN, "")                                   \
     X(int32_t, controls, "i4", 0, DRV_SLOT_LIMIT, NAN, "") /* slots of lights and signs */     \
     X(int32_t, road_selection, "i4", DRV_ROADS_EXACT, DRV_ROADS_NEAR, NAN, "exact near")       \
     X(int32_t, road_memory_mib, "i4", 0, 1 << 24, NAN, "") /* of the road cache */             \

@@ -30,6 +30,7 @@ static uint64_t carve(const drv_batch *batch, uint8_t *base, drv_scratch *out) {
     CUT(first, (items + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
     CUT(block_first, blocks * (int64_t)sizeof(int32_t));
     CUT(kept, (slots + DRV_SIMD_PAD) * (int64_t)sizeof(int32_t));
+    CUT(goal_record, (int64_t)batch->config.goals * GOAL_COUNT * (int64_t)sizeof(float));
     CUT(vehicle_record, (int64_t)batch->sizes.vehicles * PARTNER_COUNT * (int64_t)sizeof(float));
     CUT(list, drv_road_list_bytes(drv_road_cache_items(&batch->config)));
     CUT(observation, batch->needs.observation_size * (int64_t)sizeof(float));

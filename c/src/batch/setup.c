@@ -72,6 +72,11 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->observation_type == DRV_INDEX && config->candidates > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "candidates is %d; in index observations it must be 0",
                         config->candidates);
+    if (status == DRV_OK && config->observation_type == DRV_INDEX && config->goals > 0)
+        return drv_fail(message, DRV_ERROR_CONFIG, "goals is %d; in index observations it must be 0", config->goals);
+    if (status == DRV_OK && config->on_goal != DRV_NEXT && config->goals > 1)
+        return drv_fail(message, DRV_ERROR_CONFIG, "goals is %d; with on_goal %d it must be 0 or 1", config->goals,
+                        config->on_goal);
     if (status == DRV_OK && config->on_goal != DRV_NEXT && config->max_goals > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "max_goals is %d; with on_goal %d it must be 0", config->max_goals,
                         config->on_goal);
@@ -177,8 +182,8 @@ static drv_status check_parts(const drv_scene *scene, int32_t parts, char *messa
                         "the route, it must be 1", scene->name);
     if (parts & DRV_SCENE_LANE_GRAPH && !scene->lanes.point_start)
         return drv_fail(message, DRV_ERROR_SCENE,
-                        "scene %.80s was created without lane_start; where on_goal is next, it must be given",
-                        scene->name);
+                        "scene %.80s was created without lane_start; where on_goal is next, or goals is above 0, it "
+                        "must be given", scene->name);
     if (parts & DRV_SCENE_LANE_CHANGES && scene->paths.point_count > 0 && !scene->neighbours.offset_m[DRV_LEFT])
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s was created with has_lane_changes 0; where idm_lane_changes is 1, it must be 1",
@@ -214,6 +219,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
         has_height = has_height || scene->has_height;
     }
     const drv_columns columns = drv_columns_of(&setup->config);
+    const bool has_goal_lanes = drv_scene_parts_of(&setup->config) & DRV_SCENE_LANE_GRAPH;
     return (drv_sizes){.agents = setup->agents_per_world,
                        .vehicles = round_up(vehicles, DRV_SIMD_PAD),
                        .rule_based = rule_based,
@@ -232,7 +238,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .coplayer_agents = setup->config.coplayers > 0.0f ? setup->agents_per_world : 0,
                        .mask_agents = setup->config.action_mask ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
-                       .next_goals = setup->config.on_goal == DRV_NEXT ? setup->agents_per_world : 0,
+                       .next_goals = has_goal_lanes ? setup->agents_per_world : 0,
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
                        .traffic_controls = setup->config.traffic_controls ? controls : 0,
                        .control_agents = setup->config.traffic_controls ? setup->agents_per_world : 0,

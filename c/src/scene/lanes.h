@@ -60,6 +60,17 @@ static inline drv_point drv_lane_point(const drv_lanes *lanes, int32_t lane, flo
     return (drv_point){drv_on_lane(lanes->x_m, part), drv_on_lane(lanes->y_m, part)};
 }
 
+/* Returns the unit vector of the lane at an arc length; 0 where its points have no direction. */
+static inline drv_point drv_lane_direction(const drv_lanes *lanes, int32_t lane, float arc_m) {
+    const int32_t last = lanes->point_start[lane + 1] - 1;
+    int32_t i = lanes->point_start[lane];
+    while (i + 1 < last && lanes->arc_m[i + 1] <= arc_m) i++;
+    if (i == last) return (drv_point){0.0f, 0.0f};
+    const float dx = lanes->x_m[i + 1] - lanes->x_m[i], dy = lanes->y_m[i + 1] - lanes->y_m[i];
+    const float length_m = sqrtf(dx * dx + dy * dy), per_m = length_m > 0.0f ? 1.0f / length_m : 0.0f;
+    return (drv_point){dx * per_m, dy * per_m};
+}
+
 /* A point on a lane, and how far away it is from another point. */
 typedef struct drv_lane_place {
     int32_t lane;

@@ -50,7 +50,7 @@ drv_columns drv_columns_of(const drv_config *config) {
 int32_t drv_scene_parts_of(const drv_config *config) {
     const drv_columns columns = drv_columns_of(config);
     return (columns.log ? DRV_SCENE_AGENT_LOGS : 0) | (columns.route ? DRV_SCENE_ROUTES : 0) |
-           (config->on_goal == DRV_NEXT ? DRV_SCENE_LANE_GRAPH : 0) |
+           (config->on_goal == DRV_NEXT || config->goals > 0 ? DRV_SCENE_LANE_GRAPH : 0) |
            (config->idm_lane_changes ? DRV_SCENE_LANE_CHANGES : 0);
 }
 

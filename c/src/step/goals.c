@@ -29,27 +29,6 @@ static float goal_height(const drv_world *world, int32_t agent) {
                                        : scene->candidate_z_m[drv_goals_candidate(world, agent)];
 }
 
-void drv_goals_begin(drv_world *world) {
-    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
-        const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
-        const drv_point goal = exists ? goal_of(world, agent) : (drv_point){0.0f, 0.0f};
-        world->goal_x_m[agent] = goal.x;
-        world->goal_y_m[agent] = goal.y;
-    }
-    for (int32_t agent = 0; agent < world->sizes.next_goals; agent++) {
-        world->goal_lane[agent] = -1;
-        world->goal_along_m[agent] = 0.0f;
-        world->goal_turns[agent] = world->goals_reached[agent] = 0;
-    }
-    for (int32_t agent = 0; agent < world->sizes.height_agents; agent++)
-        world->goal_z_m[agent] = goal_height(world, agent);
-}
-
-/* ---- goals that follow one another ---- */
-
-/* The most lanes between two goals. Only a circle of lanes without length has more. */
-enum { NEXT_LANE_LIMIT = 1024 };
-
 /* A point on a lane. */
 typedef struct lane_point {
     int32_t lane; /* -1: none */
@@ -77,6 +56,27 @@ static lane_point nearest_lane_point(const drv_lanes *lanes, drv_point at, float
     return best;
 }
 
+void drv_goals_begin(drv_world *world) {
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
+        const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
+        const drv_point goal = exists ? goal_of(world, agent) : (drv_point){0.0f, 0.0f};
+        world->goal_x_m[agent] = goal.x;
+        world->goal_y_m[agent] = goal.y;
+        if (world->sizes.height_agents > 0) world->goal_z_m[agent] = goal_height(world, agent);
+        if (world->sizes.next_goals == 0) continue;
+        const lane_point place =
+            exists ? nearest_lane_point(&world->scene->lanes, goal, goal_height(world, agent)) : (lane_point){-1, 0.0f};
+        world->goal_lane[agent] = place.lane;
+        world->goal_along_m[agent] = place.along_m;
+        world->goal_turns[agent] = world->goals_reached[agent] = 0;
+    }
+}
+
+/* ---- goals that follow one another ---- */
+
+/* The most lanes between two goals. Only a circle of lanes without length has more. */
+enum { NEXT_LANE_LIMIT = 1024 };
+
 /* Draws a successor of a lane; -1 where it has none. */
 static int32_t next_lane(const drv_world *world, int32_t agent, int32_t lane, int32_t turn) {
     const drv_lanes *lanes = &world->scene->lanes;
@@ -87,32 +87,43 @@ static int32_t next_lane(const drv_world *world, int32_t agent, int32_t lane, in
     return lanes->successor[first + (int32_t)drv_random_below(bits, (uint32_t)count)];
 }
 
-bool drv_goals_advance(drv_world *world, int32_t agent) {
-    if (++world->goals_reached[agent] == world->config->max_goals) return false;
+drv_goal drv_goals_current(const drv_world *world, int32_t agent) {
+    return (drv_goal){.at = {world->goal_x_m[agent], world->goal_y_m[agent]}, .lane = world->goal_lane[agent],
+                      .along_m = world->goal_along_m[agent], .turns = world->goal_turns[agent],
+                      .number = world->goals_reached[agent]};
+}
+
+bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) {
     const drv_lanes *lanes = &world->scene->lanes;
-    lane_point place = {world->goal_lane[agent], world->goal_along_m[agent]};
-    if (place.lane < 0)
-        place = nearest_lane_point(lanes, (drv_point){world->goal_x_m[agent], world->goal_y_m[agent]},
-                                   world->scene->has_height ? world->goal_z_m[agent] : 0.0f);
-    if (place.lane < 0) return false;
+    drv_goal next = *goal;
+    if (++next.number == world->config->max_goals || next.lane < 0) return false;
 
     /* follow the lanes for the length of the spacing */
-    int32_t turns = world->goal_turns[agent];
-    const int32_t last_turn = turns + NEXT_LANE_LIMIT;
-    place.along_m += world->config->goal_spacing_m;
-    for (float length_m; place.along_m > (length_m = drv_lane_length_m(lanes, place.lane)); turns++) {
-        const int32_t following = turns < last_turn ? next_lane(world, agent, place.lane, turns) : -1;
-        if (following < 0) return false;
-        place = (lane_point){following, place.along_m - length_m};
+    const int32_t last_turn = next.turns + NEXT_LANE_LIMIT;
+    next.along_m += world->config->goal_spacing_m;
+    for (float length_m; next.along_m > (length_m = drv_lane_length_m(lanes, next.lane)); next.turns++) {
+        const int32_t lane = next.turns < last_turn ? next_lane(world, agent, next.lane, next.turns) : -1;
+        if (lane < 0) return false;
+        next.lane = lane;
+        next.along_m -= length_m;
     }
-    const drv_point goal = drv_lane_point(lanes, place.lane, place.along_m);
-    world->goal_x_m[agent] = goal.x;
-    world->goal_y_m[agent] = goal.y;
+    next.at = drv_lane_point(lanes, next.lane, next.along_m);
+    *goal = next;
+    return true;
+}
+
+bool drv_goals_advance(drv_world *world, int32_t agent) {
+    const drv_lanes *lanes = &world->scene->lanes;
+    drv_goal goal = drv_goals_current(world, agent);
+    world->goals_reached[agent]++;
+    if (!drv_goals_follow(world, agent, &goal)) return false;
+    world->goal_x_m[agent] = goal.at.x;
+    world->goal_y_m[agent] = goal.at.y;
     if (lanes->z_m)
-        world->goal_z_m[agent] = drv_on_lane(lanes->z_m, drv_lane_part_at(lanes, place.lane, place.along_m));
-    world->goal_lane[agent] = place.lane;
-    world->goal_along_m[agent] = place.along_m;
-    world->goal_turns[agent] = turns;
+        world->goal_z_m[agent] = drv_on_lane(lanes->z_m, drv_lane_part_at(lanes, goal.lane, goal.along_m));
+    world->goal_lane[agent] = goal.lane;
+    world->goal_along_m[agent] = goal.along_m;
+    world->goal_turns[agent] = goal.turns;
     return true;
 }
 

@@ -18,11 +18,26 @@ DRV_STEP_API void drv_goals_begin(drv_world *world);
 
 /* Whether an agent has no goal left in this trial. */
 static inline _Bool drv_goals_are_done(const drv_world *world, int32_t agent) {
-    return world->had_goal[agent] && world->sizes.next_goals == 0;
+    return world->had_goal[agent] && world->config->on_goal != DRV_NEXT;
 }
 
-/* Counts the goal that an agent has reached, and sets the one that follows it: goal_spacing_m further along the lanes,
- * at each fork on a drawn one. Returns false, and leaves the goal as it is, after max_goals and where lanes end. */
+/* A goal of an agent, and its place along the lanes. */
+typedef struct drv_goal {
+    drv_point at;
+    int32_t lane; /* its road; -1: it is on no lane */
+    float along_m;
+    int32_t turns;  /* lanes passed since the first goal */
+    int32_t number; /* of goals before it in the trial */
+} drv_goal;
+
+/* The current goal of an agent, where goals have lanes. */
+DRV_STEP_API drv_goal drv_goals_current(const drv_world *world, int32_t agent);
+
+/* Replaces a goal by the one that follows it: goal_spacing_m further along the lanes, at each fork on a drawn one.
+ * Returns false, and leaves the goal as it is, after max_goals and where lanes end. */
+DRV_STEP_API _Bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) __attribute__((noinline));
+
+/* Counts the goal that an agent has reached, and sets the one that follows it. Returns false where none does. */
 DRV_STEP_API _Bool drv_goals_advance(drv_world *world, int32_t agent) __attribute__((noinline));
 
 /* Whether an agent observes its goal where the config hides goals. Not inlined: its caller would be slower where it is

@@ -201,6 +201,48 @@ static void transform_candidates(const float *records, const int32_t *chosen, in
     }
 }
 
+/* ---- goals ---- */
+
+/* Writes the records of the agent's current goal and those that follow it; selects none while the goal is hidden. */
+static drv_selection choose_goals(const drv_world *world, int32_t agent, drv_scratch *scratch) {
+    const int32_t slots = drv_goals_is_observed(world, agent) ? world->config->goals : 0;
+    drv_goal goal = drv_goals_current(world, agent);
+    int32_t count = 0;
+    for (bool follows = true; follows && count < slots; count++) {
+        float *record = scratch->goal_record + count * GOAL_COUNT;
+        const drv_point along = goal.lane < 0 ? (drv_point){0.0f, 0.0f}
+                                              : drv_lane_direction(&world->scene->lanes, goal.lane, goal.along_m);
+        record[GOAL_X] = goal.at.x;
+        record[GOAL_Y] = goal.at.y;
+        record[GOAL_DIRECTION_X] = along.x;
+        record[GOAL_DIRECTION_Y] = along.y;
+        record[GOAL_NUMBER] = (float)count / (float)DRV_GOAL_SLOT_LIMIT;
+        record[GOAL_KIND] = 1.0f;
+        scratch->kept[count] = count;
+        follows = world->config->on_goal == DRV_NEXT && drv_goals_follow(world, agent, &goal);
+    }
+    return (drv_selection){scratch->kept, count};
+}
+
+static const float *goal_records(const drv_world *world, const drv_scratch *scratch) {
+    (void)world;
+    return scratch->goal_record;
+}
+
+static void transform_goals(const float *records, const int32_t *chosen, int32_t count, const frame_transform *to_ego,
+                            float *out) {
+    for (int32_t i = 0; i < count; i++, out += GOAL_COUNT) {
+        const float *record = records + chosen[i] * GOAL_COUNT;
+        for (int32_t k = GOAL_X; k <= GOAL_DIRECTION_X; k += GOAL_DIRECTION_X - GOAL_X) { /* position, direction */
+            const float x = record[k] - to_ego->origin[k], y = record[k + 1] - to_ego->origin[k + 1];
+            out[k] = drv_clip(x * to_ego->along[k] + y * to_ego->across[k], -1.0f, 1.0f);
+            out[k + 1] = drv_clip(y * to_ego->along[k + 1] + x * to_ego->across[k + 1], -1.0f, 1.0f);
+        }
+        out[GOAL_NUMBER] = record[GOAL_NUMBER];
+        out[GOAL_KIND] = record[GOAL_KIND];
+    }
+}
+
 /* ---- traffic lights and signs ---- */
 
 /* Selects the k nearest to an agent, by the middles of their stop lines, as records of what they show. */
@@ -254,6 +296,7 @@ static const set_writer set_writers[DRV_SET_COUNT] = {
     [DRV_SET_ROADS] = {drv_roads_choose, drv_roads_choose, scene_records, transform_records},
     [DRV_SET_CANDIDATES] = {choose_candidates, choose_candidates, candidate_records, transform_candidates},
     [DRV_SET_CONTROLS] = {choose_controls, choose_controls, scene_records, transform_lines},
+    [DRV_SET_GOALS] = {choose_goals, choose_goals, goal_records, transform_goals},
 };
 
 /* Writes the set of that index; empty slots are zeros. */

@@ -125,14 +125,28 @@ static void perturb_goal(const drv_world *world, int32_t agent, drv_point error_
     drv_goals_write(&world->encoding->layout->head, observed, head + EGO_GOAL_X);
 }
 
+/* Moves the goals of an observation by the error of the current one. */
+static void perturb_goals(const drv_world *world, drv_point error_m, float *observation) {
+    const drv_layout *layout = world->encoding->layout;
+    const drv_observation_set *set = &layout->set[DRV_SET_GOALS];
+    float *record = observation + set->offset;
+    for (int32_t slot = 0; slot < set->slots && record[GOAL_KIND] > 0.0f; slot++, record += GOAL_COUNT) {
+        record[GOAL_X] = clipped(record[GOAL_X] + error_m.x * layout->position_scale);
+        record[GOAL_Y] = clipped(record[GOAL_Y] + error_m.y * layout->position_scale);
+    }
+}
+
 static void degrade_head(const drv_world *world, int32_t agent, float *head) {
     const float speed_mps = world->config->sensor_ego_speed_noise_mps;
     const float goal_m = world->config->sensor_goal_position_noise_m;
     const uint64_t key = key_of(world, agent, STREAM_HEAD);
     const drv_point shift = drv_normal_pair(drv_random_draw(key, 0));
     const float speed_scale = world->encoding->layout->head.scale[EGO_SPEED];
-    if (goal_m > 0.0f && head[EGO_GOAL_DISTANCE] > 0.0f)
-        perturb_goal(world, agent, (drv_point){goal_m * shift.x, goal_m * shift.y}, head);
+    if (goal_m > 0.0f && head[EGO_GOAL_DISTANCE] > 0.0f) {
+        const drv_point error_m = {goal_m * shift.x, goal_m * shift.y};
+        perturb_goal(world, agent, error_m, head);
+        perturb_goals(world, error_m, head);
+    }
     const float error_mps = speed_mps * drv_normal_pair(drv_random_draw(key, 1)).x;
     head[EGO_SPEED] = clipped(head[EGO_SPEED] + error_mps * speed_scale);
 }

@@ -71,8 +71,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
-    /* agents: goals that follow one another; no entries where on_goal is another than next */                       \
-    X(int32_t, "i4", goal_lane, DRV_NEXT_GOALS, "road of the goal; -1 not yet found", "trial_restart, trial_judge")  \
+    /* agents: the lanes of goals, of which one follows another; no entries where nothing uses them */               \
+    X(int32_t, "i4", goal_lane, DRV_NEXT_GOALS, "road of the goal; -1 on no lane", "trial_restart, trial_judge")  \
     X(float, "f4", goal_along_m, DRV_NEXT_GOALS, "m along it", "trial_restart, trial_judge")                         \
     X(int32_t, "i4", goal_turns, DRV_NEXT_GOALS, "lanes passed since the first goal", "trial_restart, trial_judge") \
     X(int32_t, "i4", goals_reached, DRV_NEXT_GOALS, "in this trial", "trial_restart, trial_judge")                   \
@@ -196,7 +196,7 @@ typedef struct drv_sizes {
     int32_t coplayer_agents;  /* agents, or 0 where there are no co-players */
     int32_t mask_agents;      /* agents, or 0 where actions have no masks */
     int32_t has_weights;      /* 1: reward terms have ranges */
-    int32_t next_goals;       /* agents, or 0 where no goal follows another */
+    int32_t next_goals;       /* agents, or 0 where no goal has a lane */
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
     int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */
     int32_t control_agents;   /* agents, or 0 likewise */
@@ -269,6 +269,7 @@ typedef struct drv_scratch {
     int32_t *segment;       /* indices of segments; segments + DRV_SIMD_PAD */
     int32_t *block_first;   /* the first index of each block of vehicles or controls: 0, DRV_WIDTH, .. */
     int32_t *kept;          /* selected indices; slots + DRV_SIMD_PAD */
+    float *goal_record;     /* of the goals of one agent; config goals * GOAL_COUNT */
     float *vehicle_record;  /* records by index in on_map; vehicles * DRV_RECORD_FLOATS */
     drv_road_list *list;    /* with the capacity of the longest list */
     int32_t *first;         /* the first segment of each block of segments */

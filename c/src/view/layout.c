@@ -26,6 +26,7 @@ static const drv_feature_kind partner_features[] = {PARTNER_FEATURES(X)};
 static const drv_feature_kind road_features[] = {ROAD_FEATURES(X)};
 static const drv_feature_kind candidate_features[] = {CANDIDATE_FEATURES(X)};
 static const drv_feature_kind control_features[] = {CONTROL_FEATURES(X)};
+static const drv_feature_kind goal_features[] = {GOAL_FEATURES(X)};
 #undef X
 
 /* What no config changes of a set, and which field of the config is its number of slots. */
@@ -41,6 +42,7 @@ static const set_kind set_kinds[DRV_SET_COUNT] = {
     [DRV_SET_ROADS] = {"roads", road_features, ROAD_COUNT, offsetof(drv_config, roads)},
     [DRV_SET_CANDIDATES] = {"candidates", candidate_features, CANDIDATE_COUNT, offsetof(drv_config, candidates)},
     [DRV_SET_CONTROLS] = {"controls", control_features, CONTROL_COUNT, offsetof(drv_config, controls)},
+    [DRV_SET_GOALS] = {"goals", goal_features, GOAL_COUNT, offsetof(drv_config, goals)},
 };
 
 static int32_t slots_of(const drv_config *config, const set_kind *kind) {
@@ -80,6 +82,7 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     case SCALE_LANE_WIDTH: return 1.0f / 10.0f; /* wider than any lane */
     case SCALE_ROAD_KIND: return 1.0f / 8.0f; /* exact in binary, and one more than there are kinds */
     case SCALE_CONTROL_KIND: return 1.0f / 4.0f; /* likewise */
+    case SCALE_GOALS: return 1.0f / (float)DRV_GOAL_SLOT_LIMIT;
     }
     return 1.0f;
 }

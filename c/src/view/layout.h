@@ -28,7 +28,8 @@ typedef enum drv_scale {
     SCALE_HALF_SEGMENT,
     SCALE_LANE_WIDTH,
     SCALE_ROAD_KIND,
-    SCALE_CONTROL_KIND
+    SCALE_CONTROL_KIND,
+    SCALE_GOALS
 } drv_scale;
 
 /* X(symbol, name, unit, scale kind, lowest value, meaning) */
@@ -99,6 +100,14 @@ typedef enum drv_scale {
     X(CONTROL_KIND, "controls/kind", "code", SCALE_CONTROL_KIND, 0,                                        \
       "kind of light or sign; above 0 where the slot is filled")
 
+#define GOAL_FEATURES(X)                                                                                   \
+    X(GOAL_X, "goals/x", "m", SCALE_POSITION, -1, "goal, ahead of the agent's centre")                     \
+    X(GOAL_Y, "goals/y", "m", SCALE_POSITION, -1, "goal, to the left")                                     \
+    X(GOAL_DIRECTION_X, "goals/direction_x", "1", SCALE_ONE, -1, "unit vector of its lane, ahead; 0 without one") \
+    X(GOAL_DIRECTION_Y, "goals/direction_y", "1", SCALE_ONE, -1, "unit vector of its lane, left")          \
+    X(GOAL_NUMBER, "goals/number", "goals", SCALE_GOALS, 0, "number of goals before it, from the current one on") \
+    X(GOAL_KIND, "goals/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")
+
 #define X(symbol, name, unit, scale, low, meaning) symbol,
 enum { EGO_FEATURES(X) EGO_COUNT };
 enum { TRIAL_FEATURES(X) TRIAL_COUNT };
@@ -106,13 +115,14 @@ enum { PARTNER_FEATURES(X) PARTNER_COUNT };
 enum { ROAD_FEATURES(X) ROAD_COUNT };
 enum { CANDIDATE_FEATURES(X) CANDIDATE_COUNT };
 enum { CONTROL_FEATURES(X) CONTROL_COUNT };
+enum { GOAL_FEATURES(X) GOAL_COUNT };
 #undef X
 
 /* The features of a head other than hidden values and weights, which are in [-1, 1] already. */
 enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
 
 /* Sets of an observation, in their order. */
-enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_CANDIDATES, DRV_SET_CONTROLS, DRV_SET_COUNT };
+enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_CANDIDATES, DRV_SET_CONTROLS, DRV_SET_GOALS, DRV_SET_COUNT };
 
 /* Scale and lowest value of each feature of an agent's head: ego, then trial. */
 typedef struct drv_head_scales {
