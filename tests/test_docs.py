@@ -22,6 +22,7 @@ from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
 from drive_env.arrays import CHANNELS
 from drive_env.layout import observation_layout
+from drive_env.scenes.file_layout import VERSION
 
 PAGES = sorted([*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "c/README.md")),
                 *(ROOT / "docs").rglob("*.md")])
@@ -104,6 +105,11 @@ def test_a_client_s_versions_are_those_that_are_tested(page):
 def test_the_readme_has_every_client():
     linked = set(re.findall(r"\]\(docs/clients/(\w+)\.md\)", (ROOT / "README.md").read_text()))
     assert linked == {page.stem for page in CLIENT_PAGES}
+
+
+def test_the_version_of_the_file_format_is_the_one_that_is_written():
+    stated = re.search(r"^Version (\d+)\.(\d+)\. ", (ROOT / "docs/scenes.md").read_text(), re.MULTILINE)
+    assert tuple(map(int, stated.groups())) == VERSION
 
 
 def test_every_channel_is_in_the_contract():
