@@ -107,7 +107,6 @@ class Batch(ReadableWorlds):
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
                  world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1,
                  trial_records: SupportsIndex = 0) -> None:
-        self._handle = ffi.NULL
         config = checked_config(config)
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
             raise ConfigError(f"restart is {value_text(restart)}; it must be 'auto' or 'caller'")
@@ -130,9 +129,9 @@ class Batch(ReadableWorlds):
 
     def close(self) -> None:
         """Ends steps in flight and frees threads and memory; arrays stay readable. A second call does nothing."""
-        if self._handle:
+        if self._is_open:
             self._core.close()
-            self._handle = ffi.NULL
+            self._is_open = False
 
     def reopen(self) -> bool:
         """After `close`, makes the worlds again, in the state before the first reset, with newly allocated arrays.
@@ -140,7 +139,7 @@ class Batch(ReadableWorlds):
         Returns:
             Whether the batch was closed; for an open one the call does nothing.
         """
-        if self._handle:
+        if self._is_open:
             return False
         self._open(self._core_like(self.seed, len(self.parts), self._core.record_capacity), self.seed)
         return True
@@ -264,7 +263,7 @@ class Batch(ReadableWorlds):
     def instruction_set(self) -> str:
         """The instruction set of the step that this batch runs: "baseline", "v3" or "v4"; all give the same bytes."""
         self._check_open()
-        return ffi.string(lib.drv_batch_instruction_set(self._handle)).decode()
+        return ffi.string(lib.drv_batch_instruction_set(self._core.handle)).decode()
 
     @property
     def seeds(self) -> npt.NDArray[np.uint64]:

@@ -34,7 +34,7 @@ class NativeBatch:
         arrays: arrays of the caller by name, or None; `allocate` checks them.
 
     Attributes:
-        handle: drv_batch pointer that frees itself.
+        handle: drv_batch pointer, NULL once it is freed.
         scenes, scene_handles: the scenes, and the core's form of each; `close` drops the second.
         num_agents, agents_per_world, observation_size: numbers of agents, and floats of one observation vector.
         block: (bytes,) uint8, the state of all worlds, one world after the other.
@@ -81,7 +81,7 @@ class NativeBatch:
         self.table = shared_table(native, needs, num_worlds)
         self.block = aligned_block(needs.block_bytes)
         check(lib.drv_batch_create(setup, ffi.from_buffer(self.block), needs.block_bytes, out, message), message)
-        self.handle = ffi.gc(out[0], lib.drv_batch_free)
+        self.handle = out[0]
         del scene_list, isa
 
         for role, scene in zip(roles, self.scene_handles, strict=True):
@@ -98,13 +98,16 @@ class NativeBatch:
         self._fields = _state_fields(self.handle)
         self.state = self.state_views(self.block)
 
-    def __del__(self, close=lib.drv_batch_close):  # bound here: at interpreter exit the module's globals may be None
-        if self.handle:
-            close(self.handle)
+    # Nothing else frees the handle: in a garbage cycle finalizers run in any order, and a later one may call the batch.
+    # The defaults are bound here, since at interpreter exit the module's globals may be None.
+    def __del__(self, free=lib.drv_batch_free, null=ffi.NULL):
+        handle, self.handle = self.handle, null
+        free(handle)
 
     def close(self) -> None:
         """Ends steps in flight, stops the threads and drops the scenes; the arrays stay readable."""
-        lib.drv_batch_close(self.handle)
+        if self.handle:
+            lib.drv_batch_close(self.handle)
         self.scene_handles = []
 
     def part_worlds(self, index: int) -> slice:
@@ -172,7 +175,8 @@ _alive: weakref.WeakSet[NativeBatch] = weakref.WeakSet()
 def _after_fork() -> None:
     """Marks the batches of a forked child, which has none of the parent's threads, before their next call."""
     for batch in list(_alive):
-        lib.drv_batch_forked(batch.handle)
+        if batch.handle:
+            lib.drv_batch_forked(batch.handle)
 
 
 if hasattr(os, "register_at_fork"):

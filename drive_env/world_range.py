@@ -108,14 +108,14 @@ class WorldRange:
         coplayer = _Optional("coplayers", "above 0")
 
     _core: NativeBatch
-    _handle: Any
+    _is_open = False
     _index: int
     _action_form: tuple[np.dtype[Any], tuple[int, ...]]
 
     def __init__(self, core: NativeBatch, index: int, seed: int) -> None:
         if not isinstance(core, NativeBatch):
             raise CallError(f"core is {value_text(core)}; a Batch makes its parts itself, as in Batch(parts=2).parts")
-        self._core, self._handle, self._index, self.seed = core, core.handle, index, seed
+        self._core, self._is_open, self._index, self.seed = core, True, index, seed
         self.config, self.restart, self.scenes, self.roles = core.config, core.restart, core.scenes, core.roles
         self.agents_per_world, self.observation_size = core.agents_per_world, core.observation_size
 
@@ -161,7 +161,7 @@ class WorldRange:
         mask, ages = checked_mask(worlds, self.num_worlds), checked_ages(initial_ages, self.num_worlds)
         message = per_thread.message
         check(lib.drv_batch_reset(
-            self._handle, self._index, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
+            self._core.handle, self._index, ffi.NULL if seeds is None else ffi.from_buffer("uint64_t[]", seeds),
             ffi.NULL if mask is None else ffi.from_buffer("uint8_t[]", mask),
             ffi.NULL if ages is None else ffi.from_buffer("int32_t[]", ages), message), message)
         if seeds is not None and mask is None and is_one_seed(seed):
@@ -183,7 +183,7 @@ class WorldRange:
         """
         pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
         message = per_thread.message
-        check(lib.drv_batch_step(self._handle, self._index, pointer, message), message)
+        check(lib.drv_batch_step(self._core.handle, self._index, pointer, message), message)
 
     def step_async(self, actions: npt.ArrayLike) -> None:
         """Starts a step on worker threads and returns; `wait` blocks until it is complete.
@@ -200,7 +200,7 @@ class WorldRange:
         """
         pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
         message = per_thread.message
-        check(lib.drv_batch_step_async(self._handle, self._index, pointer, message), message)
+        check(lib.drv_batch_step_async(self._core.handle, self._index, pointer, message), message)
 
     def wait(self) -> None:
         """Completes the step that `step_async` started in this or another thread; the calling thread steps worlds, too.
@@ -209,7 +209,7 @@ class WorldRange:
             CallError: no step is in flight, or the batch is closed.
         """
         message = per_thread.message
-        check(lib.drv_batch_wait(self._handle, self._index, message), message)
+        check(lib.drv_batch_wait(self._core.handle, self._index, message), message)
 
     @property
     def hidden(self) -> dict[str, npt.NDArray[np.float32]]:
@@ -265,7 +265,8 @@ class WorldRange:
                        if np.may_share_memory(out, getattr(self, shared.name))]:
             raise CallError(f"out shares memory with {taken[0]}; it must have its own")
         message = per_thread.message
-        check(lib.drv_batch_restart_observations(self._handle, self._index, ffi.from_buffer(out), message), message)
+        buffer = ffi.from_buffer(out)
+        check(lib.drv_batch_restart_observations(self._core.handle, self._index, buffer, message), message)
         return out
 
     def _pointer_to(self, actions):
@@ -279,5 +280,5 @@ class WorldRange:
         return ffi.from_buffer(np.ascontiguousarray(action_array(actions, self.bound_actions)))
 
     def _check_open(self) -> None:
-        if not self._handle:
+        if not (self._is_open and self._core.handle):
             raise CallError("this batch is closed; make a new one")

@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import warnings
 import weakref
 
@@ -68,6 +70,35 @@ def test_a_batch_that_is_dropped_ends_its_step_before_its_memory_goes(threads, i
         if in_a_cycle:
             gc.collect()
         assert left() is None and (steps == 1).all()
+
+
+FINALIZERS = '''
+import gc
+from drive_env import Batch, CallError, generate_scene
+
+class Env:  # as Gymnasium's VectorEnv, whose finalizer closes it
+    def __init__(self, batch):
+        self.batch, self.itself = batch, self
+
+    def __del__(self):
+        try:
+            self.batch.step(self.batch.actions)
+        except CallError as error:
+            print(error)
+        self.batch.close()
+
+env = Env(Batch(generate_scene("intersection", agents=1), threads=1))
+env.batch.reset()
+del env
+gc.collect()
+'''
+
+
+def test_a_batch_that_is_freed_before_its_env_is_closed_to_it():
+    """Python runs the finalizers of a cycle from the oldest object to the newest. Freed memory is overwritten."""
+    done = subprocess.run([sys.executable, "-c", FINALIZERS], env={**os.environ, "MALLOC_PERTURB_": "165"},
+                          capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "this batch is closed; make a new one\n", "")
 
 
 def test_parts_go_on_when_the_last_reference_to_the_batch_is_gone():
