@@ -76,11 +76,14 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
     if (given["state/id"] != own["state/id"]).any():
         raise CallError(f"state['state/id'] is {given['state/id'].ravel().tolist()[:8]}; it must be the world_ids of "
                         f"this batch, {core.world_ids.tolist()[:8]}")
-    _check_absent(core, given)
-    check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")},
-                     given["state/episode"][:, 0] >= 0)
-    check_hidden(core, given["state/hidden"], given["state/episode"][:, 0] >= 0)
-    _check_goal_lanes(core, given)
+    if (given["arrays/scene_index"] != given["state/scene_index"][:, 0]).any():
+        raise CallError(f"state['arrays/scene_index'] is {given['arrays/scene_index'].tolist()[:8]}; it must be that "
+                        f"of state['state/scene_index'], {given['state/scene_index'].ravel().tolist()[:8]}")
+    played = given["state/episode"][:, 0] >= 0  # before its first reset the state of a world is zeros
+    _check_absent(core, given, played)
+    check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")}, played)
+    check_hidden(core, given["state/hidden"], played)
+    _check_goal_lanes(core, given, played)
     return given
 
 
@@ -100,23 +103,22 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
         raise CallError(f"state[{name!r}] has {worst}; every entry must be from {limit[0]} to {limit[1]}")
 
 
-def _check_goal_lanes(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
+def _check_goal_lanes(core: NativeBatch, given: Mapping[str, np.ndarray], played: np.ndarray) -> None:
     """The road of a goal must be a lane of the world's scene, or -1: the core reads its points."""
     scenes = given["state/scene_index"][:, 0]
     for world, (scene, lanes) in enumerate(zip(scenes, given["state/goal_lane"], strict=True)):
         kind = core.roles[scene].scene.roads.kind
         wrong = (lanes >= len(kind)) | np.isin(lanes, np.flatnonzero(kind != ROAD_KIND_CODES["lane"]))
-        if wrong.any():
+        if played[world] and wrong.any():
             raise CallError(f"state['state/goal_lane'] of world {world} has {int(lanes[wrong][0])}; it must be -1 or "
                             f"the index of a lane among the {len(kind)} roads of {core.roles[scene].scene.name}")
 
 
-def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
+def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray], played: np.ndarray) -> None:
     """Slots beyond the agents and vehicles of a world's scene must be marked absent: the core has no data for them.
 
     An agent's lane must be a road of that scene, for the same reason.
     """
-    played = given["state/episode"][:, 0] >= 0  # before its first reset the state of a world is zeros
     of_world = [core.roles[index] for index in given["state/scene_index"][:, 0]]
     agents = np.array([roles.num_agents for roles in of_world])[:, None]
     vehicles = np.array([len(roles.objects) for roles in of_world])[:, None]

@@ -22,8 +22,8 @@ from .scenes.scene import Scene
 
 FLAG, ANY = (0, 1), (-np.inf, np.inf)
 
-LONGEST = 1 << 62
-"""Far above any count of episodes or trials, far below where int64 overflows."""
+LONGEST = 1 << 40
+"""Far above any count of episodes or trials; a sum over the agents of a batch fits in int64."""
 
 LONGEST_CYCLE_STEPS = (1 << 30) + lib.DRV_POINT_LIMIT
 """Its sum with a clock fits in int32."""

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from small_scene import roads_of, small_scene
+
 from drive_env import Batch, CallError, DriveConfig, generate_scene
 from drive_env.scenes import LaneGraph
 from drive_env.state_ranges import ranges
@@ -98,6 +100,35 @@ def test_a_batch_before_its_first_reset_is_restored_as_one():
     used.load_state_dict(make().state_dict())
     with pytest.raises(CallError, match="reset"):
         used.step(used.actions)
+
+
+def test_a_batch_before_its_first_reset_is_restored_where_the_first_road_is_no_lane():
+    scene = small_scene()
+    roads = roads_of([(3, [(0, -3), (25, -3), (50, -3)]), (1, [(0, 0), (50, 0)])])
+    lanes = LaneGraph(np.zeros(3, np.int32), np.zeros(0, np.int32))
+    batch = Batch([replace(scene, roads=roads, lanes=lanes)], config={"on_goal": "next"}, threads=1)
+    batch.load_state_dict(batch.state_dict())
+    batch.reset()
+
+
+def test_scenes_that_differ_from_those_of_the_worlds_are_refused():
+    """Python looks a world's scene up in the array, the core in its state."""
+    batch = opened()
+    state = batch.state_dict()
+    for scene in (1 - state["arrays/scene_index"][0], 99, -1):
+        wrong = state["arrays/scene_index"].copy()
+        wrong[0] = scene
+        with pytest.raises(CallError, match=rf"^state\['arrays/scene_index'\] is \[{scene}, .*; it must be that of"):
+            batch.load_state_dict(state | {"arrays/scene_index": wrong})
+
+
+def test_the_largest_counts_of_a_state_have_a_sum():
+    batch = opened()
+    state = batch.state_dict()
+    most = ranges(batch._core)["trials"][1]
+    state["state/trials"][...] = most
+    batch.load_state_dict(state)
+    assert batch.metrics()["trials"].value == most * state["state/trials"].size
 
 
 def test_every_array_of_the_core_s_state_has_a_range():
