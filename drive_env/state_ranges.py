@@ -28,6 +28,9 @@ LONGEST = 1 << 40
 LONGEST_CYCLE_STEPS = (1 << 30) + lib.DRV_POINT_LIMIT
 """Its sum with a clock fits in int32."""
 
+MOST_TURNS = 1 << 30
+"""More lanes than any agent passes; the next ones up to a goal fit in int32."""
+
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
 
@@ -71,7 +74,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
         "goal_lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
-        "goal_turns": (0, 1 << 30), "goals_reached": steps,
+        "goal_turns": (0, MOST_TURNS), "goals_reached": steps,
         **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
         "blind_steps": disturbed, "braking_steps": disturbed,
         "light_state": (0, 3), "light_offset_steps": (0, LONGEST_CYCLE_STEPS), **dict.fromkeys(flags, FLAG)}
@@ -108,14 +111,14 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     trial_reward = SUM_ROUNDING * steps * step_reward
     metric = max(1.0, 4 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
 
+    roads_m = max(map(_length_of_roads_m, core.scenes))
     ends = _hidden_ends(config)
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
         "progress_m": _both(8 * far_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
         "path_offset_m": _both(2 * LANE_REACH_M), "path_offset_slope": _both(1.0),
-        "route_progress_m": _both(8 * far_m), "route_m": (0.0, 2 * max(map(_length_of_roads_m, core.scenes))),
+        "route_progress_m": _both(8 * far_m), "route_m": (0.0, 2 * roads_m), "goal_along_m": (0.0, 2 * roads_m),
         **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, 4 * far_m)),
-        "goal_along_m": (0.0, 8 * far_m),
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
         **dict.fromkeys(("z_m", "goal_z_m"), _both(float(lib.DRV_GROUND_LIMIT_M))),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),
