@@ -304,9 +304,8 @@ class DriveConfig(Checked):
         40.0, "m", "length along the lanes from a goal to the next one, with `on_goal` 'next'",
         number(1.0, 1000.0))
     max_goals: int | None = setting(
-        None, "goals", "number of goals after which an agent has finished with `on_goal` 'next'; a score needs all of "
-        "them",
-        count(1, 10_000, none="no limit"))
+        None, "goals", "number of goals after which an agent is removed, with `on_goal` 'next'; a score then needs the "
+        "goal at which it is removed", count(1, 10_000, none="no limit"))
     on_collision: str = setting("stop", "", "what happens to an agent that collides", choice(*EVENT_RESPONSES))
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
     traffic_controls: bool = setting(

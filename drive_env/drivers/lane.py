@@ -26,8 +26,8 @@ class LaneDriver:
         batch: any batch; `env.batch` for an env.
 
     Raises:
-        ConfigError: `batch` is not a whole `Batch`, or its vehicle model has other controls than acceleration and
-            steering.
+        ConfigError: `batch` is not a whole `Batch`, or the actions of its vehicle model set other numbers than an
+            acceleration and a wheel angle or curvature.
     """
 
     def __init__(self, batch: Batch) -> None:
