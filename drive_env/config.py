@@ -77,6 +77,9 @@ class ObservationConfig(Checked, group="observation"):
         "off", "", "where the share of the trial's steps that is left is observed: 'off': nowhere; 'actor': by agents, "
         "as `ego/time_left`, and critics; 'critic': by critics alone, as `critic/time_left`",
         choice("off", "actor", "critic"))
+    steps_share: bool = setting(
+        True, "", "whether `trial/steps_share`, how much of the previous trial was driven, is observed; else it is 0",
+        switch())
     reveal_hidden: bool = setting(
         False, "", "whether observations hold the hidden values of their agent, as `hidden/...`", switch())
 

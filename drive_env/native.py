@@ -39,6 +39,8 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
         return scene.objects.goal_m[roles.objects[: roles.num_agents], ("x_m", "y_m").index(attribute)]
     if prefix == "candidate":
         return scene.candidate_goals_m[:, ("x_m", "y_m").index(attribute)]
+    if prefix == "script":
+        return getattr(roles.scripts, attribute)
     if prefix == "agent":
         return getattr(frames, attribute.removeprefix("log_"))[:, roles.objects[: roles.num_agents]]
     if prefix == "log":
@@ -103,6 +105,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
         rule_based_count=roles.rule_based_count,
         vehicle_count=len(roles.objects),
         candidate_count=len(roles.scene.candidate_goals_m),
+        script_count=len(roles.scripts.vehicle),
         frame_count=len(roles.frames.valid),
         road_count=roles.scene.roads.count,
         point_count=len(roles.scene.roads.x_m),

@@ -61,6 +61,24 @@ class LightLogs:
 
 
 @dataclass(frozen=True, eq=False)
+class ScriptsInUse:
+    """The s scripts of a scene whose objects replay logs.
+
+    Attributes:
+        vehicle: (s,) int32, index of the vehicle.
+        group, option: (s,) int32, as in `Scene.scripts`.
+        options: (s,) int32, how many options the group has.
+        line_m: (s, 4) float32, as in `Scene.scripts`.
+    """
+
+    vehicle: np.ndarray
+    group: np.ndarray
+    option: np.ndarray
+    options: np.ndarray
+    line_m: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Roles:
     """The roles of a scene's objects under one config. Vehicle i of a world is object `objects[i]` of the scene.
 
@@ -70,6 +88,7 @@ class Roles:
         num_agents, log_replay_count, rule_based_count, static_count: how many of each.
         frames: tracks of all objects of the scene from the start frame on.
         light_logs: its traffic lights from the start frame on.
+        scripts: those scripts of the scene whose objects replay logs.
         dt_s: simulated time of one step, s.
         trial_steps: driving steps after which a trial of this scene ends.
         report: the number of objects in each role, and the reasons why the others have none.
@@ -83,6 +102,7 @@ class Roles:
     static_count: int
     frames: Frames
     light_logs: LightLogs
+    scripts: ScriptsInUse
     dt_s: float
     trial_steps: int
     report: Report
@@ -116,7 +136,9 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     has_log = objects.frame_count > 1 and config.others != "static"
     on_map = frames.valid.any(axis=0) if has_log else frames.valid[0]
     is_other = on_map & ~is_agent
-    follows_rules = is_other & _can_follow_rules(scene, frames) if config.others == "idm" else np.zeros_like(is_other)
+    is_scripted = np.isin(np.arange(objects.count), scene.scripts.object)
+    follows_rules = (is_other & ~is_scripted & _can_follow_rules(scene, frames) if config.others == "idm"
+                     else np.zeros_like(is_other))
     replays = is_other & ~follows_rules & has_log
     members = {"agents": agents, "log-replay vehicles": np.flatnonzero(replays),
                "rule-based vehicles": np.flatnonzero(follows_rules),
@@ -129,8 +151,20 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
     return Roles(
         scene=scene, objects=np.concatenate(list(members.values())), num_agents=num_agents,
         log_replay_count=log_replay_count, rule_based_count=rule_based_count, static_count=static_count,
-        frames=frames, light_logs=_light_logs_at(scene, config.start_step, log_frame), dt_s=dt_s,
+        frames=frames, light_logs=_light_logs_at(scene, config.start_step, log_frame),
+        scripts=_scripts_in_use(scene, members), dt_s=dt_s,
         trial_steps=_trial_steps(scene, config, frames), report=report)
+
+
+def _scripts_in_use(scene: Scene, members: dict[str, np.ndarray]) -> ScriptsInUse:
+    """The scripts of those objects that replay logs; vehicles are in the order of their objects."""
+    scripts, replaying = scene.scripts, members["log-replay vehicles"]
+    options = np.zeros(scripts.count, np.int32)
+    np.maximum.at(options, scripts.group, scripts.option + 1)
+    used = np.isin(scripts.object, replaying)
+    vehicle = len(members["agents"]) + np.searchsorted(replaying, scripts.object[used])
+    return ScriptsInUse(vehicle.astype(np.int32), scripts.group[used], scripts.option[used],
+                        options[scripts.group][used], scripts.line_m[used])
 
 
 def _can_follow_rules(scene: Scene, frames: Frames) -> np.ndarray:

@@ -171,4 +171,6 @@ def scenes_hash(core: NativeBatch) -> np.ndarray:
             add(role.light_logs)
         if len(role.scene.candidate_goals_m):
             add(role.scene.candidate_goals_m)
+        if len(role.scripts.vehicle):
+            add(role.scripts)
     return np.frombuffer(digest.digest(), np.uint8).copy()

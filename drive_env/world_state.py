@@ -42,7 +42,9 @@ class ReadableWorlds(WorldRange):
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
-        had_stop_sign; with `on_goal` "next" goals_reached (int32).
+        had_stop_sign; with `on_goal` "next" goals_reached (int32). In scenes with scripts also script_frame ((s,)
+        int32), the frame of each of `Batch.roles[...].scripts` in its log: 0 while it waits, -1 where this episode has
+        not drawn its option.
 
         Raises:
             ConfigError: there is no such world.
@@ -54,9 +56,11 @@ class ReadableWorlds(WorldRange):
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents = {name: state[name].astype(bool) for name in names}
+        count = len(self.roles[state["scene_index"][0]].scripts.vehicle)
+        scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "goal_m": goal_m,
-                "outcome": state["outcome"], **goals, **agents}
+                "outcome": state["outcome"], **goals, **agents, **scripts}
 
     def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the onsets of the last step for the agents of a world, (agents,) each.

@@ -231,6 +231,41 @@ def no_traffic_controls(frame_count: int) -> TrafficControls:
         junction=np.zeros(0, np.int32))
 
 
+@dataclass(frozen=True, eq=False)
+class Scripts:
+    """Objects of which an episode has only some, and whose logs wait for an agent: s scripts.
+
+    Each episode draws one option of every group, all equally likely, from a random stream that nothing else uses; it
+    holds for all trials of the episode. An object exists only where its option is drawn. It stays in frame 0 of its log
+    until the centre of an agent crosses its line; from the next step on, it replays the log. Scripts apply to
+    log-replay vehicles; an object with another role, such as an agent, ignores its script.
+
+    Attributes:
+        object: (s,) int32, object indices, strictly ascending.
+        group: (s,) int32, from 0 to s - 1.
+        option: (s,) int32, from 0 to s - 1. A group has the options from 0 to its highest one, also those without an
+            object.
+        line_m: (s, 4) float32, x and y of the left end of the line, then of its right end, as an agent sees it that
+            crosses.
+    """
+
+    object: np.ndarray
+    group: np.ndarray
+    option: np.ndarray
+    line_m: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """s."""
+        return len(self.object)
+
+
+def no_scripts() -> Scripts:
+    """The scripts of a scene that has none."""
+    none = np.zeros(0, np.int32)
+    return Scripts(none, none, none, np.zeros((0, 4), np.float32))
+
+
 def _rows(array: object) -> int | None:
     """The length of an array; None of anything else, which `validate_scene` refuses."""
     return len(array) if isinstance(array, np.ndarray) and array.ndim else None
@@ -243,7 +278,7 @@ class Scene:
     Attributes:
         name: short; need not be unique.
         source: the file, or the generator call.
-        generated: True for `generate_scene`; such a scene has one frame and no logs.
+        generated: True for `generate_scene`; such a scene has no logs but those of `scripts`.
         dt_s: time between two frames, s.
         origin_m: (2,) float64, subtracted from the source's coordinates.
         objects, roads, lanes: tracks and goals, map, lane graph.
@@ -252,6 +287,7 @@ class Scene:
         objects_of_interest: object indices that the source names as interacting, may be empty.
         candidate_goals_m: (c, 2) float32; where c > 0, each episode draws the goal of each agent among them, the same
             for all its trials, in place of the goal of its object.
+        scripts: objects of which each episode draws some, and whose logs wait for an agent.
         scenario_id: of the source, "" if unknown.
         report: differences from the source.
         provenance: origin and licence of the data.
@@ -270,6 +306,7 @@ class Scene:
     tracks_to_predict: tuple[int, ...] = ()
     objects_of_interest: tuple[int, ...] = ()
     candidate_goals_m: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.float32))
+    scripts: Scripts = field(default_factory=no_scripts)
     scenario_id: str = ""
     report: Report = field(default_factory=Report)
     provenance: Provenance = Provenance()

@@ -30,6 +30,7 @@ from .scene import (
     Report,
     Roads,
     Scene,
+    Scripts,
     TrafficControls,
 )
 
@@ -72,6 +73,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_segment_density(scene.roads)
         _check_lanes(scene.lanes, scene.roads)
         _check_controls(scene.traffic_controls, scene.roads, scene.objects.frame_count)
+        _check_scripts(scene.scripts, scene.objects.count)
         _check_references(scene)
     except SceneError as error:
         raise SceneError(f"scene {value_text(scene.name)}: {error}") from None
@@ -87,6 +89,7 @@ def _check_head(scene):
     _check_type("roads", scene.roads, Roads)
     _check_type("lanes", scene.lanes, LaneGraph)
     _check_type("traffic_controls", scene.traffic_controls, TrafficControls)
+    _check_type("scripts", scene.scripts, Scripts)
     _check_type("report", scene.report, Report)
     _check_type("provenance", scene.provenance, Provenance)
     low, high = DT_RANGE_S
@@ -256,6 +259,18 @@ def _check_controls(controls, roads, frame_count):
     _check_starts("traffic_controls.phase_start", controls.phase_start, len(controls.phase_state), fewest=0)
     _check_lane_indices("traffic_controls.lane", controls.lane, roads)
     _check_range("traffic_controls.junction", controls.junction, -1, controls.count - 1)
+
+
+def _check_scripts(scripts, object_count):
+    _check_array("scripts.object", scripts.object, np.int32, (None,))
+    _check_arrays("scripts", scripts, {"script_count": scripts.count, "4": 4})
+    _check_range("scripts.object", scripts.object, 0, object_count - 1)
+    if (np.diff(scripts.object) <= 0).any():
+        at = _first(np.diff(scripts.object) <= 0)[0]
+        raise SceneError(f"scripts.object[{at + 1}] is {scripts.object[at + 1]} after {scripts.object[at]}; "
+                         "objects must ascend")
+    for name in ("group", "option"):
+        _check_range(f"scripts.{name}", getattr(scripts, name), 0, scripts.count - 1)
 
 
 def _check_references(scene):

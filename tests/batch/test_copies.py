@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scripted_scenes import driver, log_replay, stage
 from small_batch import ACTION_TYPES, NAMES, SCENE, make, rollout, state_of
 
 from drive_env import Batch, CallError, generate_scene
+from drive_env.scenes import Scripts
 
 
 def by_pickle(batch):
@@ -31,9 +33,10 @@ def by_pickle(batch):
     {"traffic_controls": True, "on_red_light": "remove", "observation": {"controls": 3}}], ids=str)
 def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, choices):
     log = [(20.0 + frame, 5.0, 0.0, 10.0) for frame in range(40)]
+    crossed = stage([driver(speed_mps=5.0), driver(0.0, 8.0), log_replay(log)], [("edge", [(9.0, -2.0), (9.0, 2.0)])])
+    scripts = Scripts(*np.array([[2], [0], [0]], np.int32), np.array([[3, 2, 3, -2]], np.float32))
     scenes = [generate_scene("intersection", seed=0, agents=4, lights="traffic_controls" in choices),
-              stage([driver(speed_mps=5.0), driver(0.0, 8.0), log_replay(log)],
-                    [("edge", [(9.0, -2.0), (9.0, 2.0)])])]
+              replace(crossed, scripts=scripts)]
     batch = make(num_worlds=4, threads=2, scenes=scenes, **choices)
     for length in (0, 1, 7, 8, 20):
         rollout(batch, length, seed=length)

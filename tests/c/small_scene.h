@@ -39,6 +39,8 @@ typedef struct small_scene {
     int32_t control_phase_start[SMALL_CONTROLS + 1];
     uint8_t control_phase_state[SMALL_PHASES];
     float control_phase_s[SMALL_PHASES];
+    int32_t script_vehicle[1], script_group[1], script_option[1], script_options[1];
+    float script_line_m[4];
     drv_scene_input input;
 } small_scene;
 
@@ -51,13 +53,15 @@ static inline drv_config small_config(void) {
         .goal_max_speed_mps = -1.0f, .goal_reveal_s = -1.0f, .goal_spacing_m = 40.0f, .on_goal = DRV_REMOVE,
         .on_collision = DRV_STOP, .on_offroad = DRV_STOP, .stopped_share_limit = 0.0f,
         .partners = 4, .roads = 8, .road_memory_mib = 1, .view_radius_m = 100.0f, .time_left = DRV_TIME_LEFT_ACTOR,
+        .steps_share = 1,
         .scene_order = DRV_ORDER_RANDOM, .restart = DRV_RESTART_AUTO, .reward_goal = 1.0f, .reward_collision = -0.5f,
         .reward_offroad = -0.2f, .log_ema_alpha = 0.707f};
 }
 
 /* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the log-replay vehicle crosses far ahead
  * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point.
- * Ahead of agent 0 a light with a program, and behind it two stop signs. */
+ * Ahead of agent 0 a light with a program, and behind it two stop signs. The log-replay vehicle has a script, which
+ * `input.script_count` 0 leaves out. */
 static inline void make_small(small_scene *scene) {
     /* vehicles: starts and goals */
     memset(scene, 0, sizeof *scene);
@@ -106,6 +110,11 @@ static inline void make_small(small_scene *scene) {
     scene->control_offset_s[0] = 1.2f;
     scene->control_junction[0] = 0;
     scene->control_junction[1] = scene->control_junction[2] = -1;
+    /* the script: one of two options, and a line that both agents cross */
+    const float script_line_m[4] = {3, 50, 3, -50};
+    memcpy(scene->script_line_m, script_line_m, sizeof script_line_m);
+    scene->script_vehicle[0] = SMALL_AGENTS;
+    scene->script_options[0] = 2;
     scene->road_width_m[0] = 3.5f;
     scene->road_speed_limit_mps[0] = 13.9f;
     /* the input that refers to them */
@@ -127,7 +136,10 @@ static inline void make_small(small_scene *scene) {
         .control_phase_start = scene->control_phase_start, .control_phase_state = scene->control_phase_state,
         .control_junction = scene->control_junction, .control_phase_s = scene->control_phase_s,
         .control_offset_s = scene->control_offset_s, .start_z_m = scene->start_z_m, .goal_z_m = scene->goal_z_m,
-        .log_z_m = scene->log_z_m, .point_z_m = scene->point_z_m, .control_z_m = scene->control_z_m};
+        .log_z_m = scene->log_z_m, .point_z_m = scene->point_z_m, .control_z_m = scene->control_z_m,
+        .script_vehicle = scene->script_vehicle,
+        .script_group = scene->script_group, .script_option = scene->script_option,
+        .script_options = scene->script_options, .script_line_m = scene->script_line_m};
 }
 
 #endif

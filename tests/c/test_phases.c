@@ -79,8 +79,8 @@ static const float heights_m[2 * SMALL_FRAMES + 1] = {0.1f, 0.2f, 0.3f, 0.4f, 0.
                                                       0.8f, 0.9f, 1.0f, 1.1f, 1.2f, 1.3f};
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
- * light and a stop sign. The second one has other goals, an agent less that rolls about before the sign, and two
- * vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its front. */
+ * light and a stop sign; the log has a script. The second one has other goals, an agent less that rolls about before
+ * the sign, and two vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its front. */
 static drv_scene *make_scene(int32_t variant) {
     enum { LOGS = 2 * SMALL_FRAMES };
     small_scene small;
@@ -99,6 +99,7 @@ static drv_scene *make_scene(int32_t variant) {
     small.input.has_routes = small.input.has_height = 1;
     small.input.point_z_m = point_z_m;
     small.input.start_z_m = small.input.goal_z_m = small.input.log_z_m = small.input.control_z_m = heights_m + variant;
+    small.input.script_count = variant == 0;
     small.goal_x_m[0] = 8.0f;
     small.goal_y_m[0] = 0.0f;
     small.goal_x_m[1] = small.x_m[1];

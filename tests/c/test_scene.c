@@ -345,6 +345,15 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK_VALUE(small->control_offset_s[1], "control_offset_s of control 1")
     BREAK(small->control_junction[1] = SMALL_CONTROLS, "control_junction of control 1")
     BREAK(small->control_junction[0] = -2, "control_junction of control 0")
+    BREAK(in->script_count = -1, "script_count")
+    BREAK(in->script_count = 2, "script_count")
+    in->script_count = 1;
+    BREAK(small->script_vehicle[0] = 1, "script_vehicle of script 0")
+    BREAK(small->script_vehicle[0] = 3, "script_vehicle of script 0")
+    BREAK(small->script_group[0] = -1, "script_group of script 0")
+    BREAK(small->script_option[0] = 2, "script_option of script 0")
+    BREAK(small->script_options[0] = 0, "script_options of script 0")
+    BREAK_VALUE(small->script_line_m[3], "script_line_m of number 3")
     return NULL;
 #undef BREAK
 #undef BREAK_VALUE

@@ -25,6 +25,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "delayed_control") == 0) return sizes->delay_steps > 0;
     if (strcmp(name, "blind_steps") == 0 || strcmp(name, "braking_steps") == 0) return sizes->disturbed_agents > 0;
     if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
+    if (strcmp(name, "script_frame") == 0) return sizes->scripts > 0;
     if (strncmp(name, "route", 5) == 0) return sizes->route_agents > 0;
     if (strcmp(name, "path_side") == 0 || strncmp(name, "path_offset", 11) == 0) return sizes->lane_changers > 0;
     if (strcmp(name, "z_m") == 0) return sizes->height_vehicles > 0;
@@ -40,7 +41,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
     const drv_sizes all[] = {
         {.agents = 1, .vehicles = 16, .contact_words = 1, .max_trials = 1, .terms = 4, .metrics = 13, .slip_agents = 1,
          .next_goals = 1, .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1,
-         .traffic_controls = 1, .control_agents = 1, .mask_agents = 1},
+         .traffic_controls = 1, .control_agents = 1, .mask_agents = 1, .scripts = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
          .metrics = 13, .has_weights = 1, .has_hidden = 1, .rule_based = 5, .lane_changers = 5, .route_agents = 3,
          .coplayer_agents = 3,
@@ -49,7 +50,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
          .has_commanded = 1, .delay_steps = 3, .disturbed_agents = 65, .height_vehicles = 80, .height_agents = 65,
          .lane_agents = 65, .comfort_agents = 65, .proximity_agents = 65, .detailed_agents = 65},
         {.agents = 200, .vehicles = 1008, .contact_words = 16, .max_trials = 100, .record_capacity = 5, .terms = 6,
-         .metrics = 17, .rule_based = 300,
+         .metrics = 17, .rule_based = 300, .scripts = 50,
          .lane_agents = 200, .comfort_agents = 200, .proximity_agents = 200, .detailed_agents = 200,
          .traffic_controls = 40, .control_agents = 200, .controlled_vehicles = 300}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

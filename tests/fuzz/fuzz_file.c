@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-enum { PIECE_LIMIT = 28, PIECE_BYTES = 1024, FILE_BYTES = 16 * 1024 };
+enum { PIECE_LIMIT = 44, PIECE_BYTES = 1024, FILE_BYTES = 16 * 1024 };
 
 typedef struct piece {
     uint32_t code, element_bytes;
@@ -166,10 +166,12 @@ static piece *piece_of(pieces *in, drv_file_part part) {
 static drv_file own_counts(pieces *in) {
     const piece *kinds = piece_of(in, FILE_CONTROL_KIND), *lanes = piece_of(in, FILE_CONTROL_LANE);
     const piece *phases = piece_of(in, FILE_PHASE_STATE), *goals = piece_of(in, FILE_CANDIDATE_GOAL);
+    const piece *scripts = piece_of(in, FILE_SCRIPT_OBJECT);
     return (drv_file){.control_count = kinds ? (int32_t)kinds->size : 0,
                       .controlled_count = lanes ? (int32_t)(lanes->size / 4) : 0,
                       .phase_count = phases ? (int32_t)phases->size : 0,
-                      .candidate_count = goals ? (int32_t)(goals->size / 8) : 0};
+                      .candidate_count = goals ? (int32_t)(goals->size / 8) : 0,
+                      .script_count = scripts ? (int32_t)(scripts->size / 4) : 0};
 }
 
 /* Writes starts that divide `total` elements among the controls. */

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 from small_scene import changed, roads_of, small_scene
 
-from drive_env.scenes import LaneGraph, Objects, Provenance, Report, Scene, TrafficControls
+from drive_env.scenes import LaneGraph, Objects, Provenance, Report, Scene, Scripts, TrafficControls
 
 HEADER = "<8sHHIQdddIIIIIIIiIIII"
 ENTRY = "<IIQQQII"
@@ -38,8 +38,9 @@ LATER_SECTIONS = {
         "junction": (105, 4)}.items()},
     "candidate_goals_m": (112, 4),
     "objects.goal_z_m": (23, 4), "objects.z_m": (38, 4), "roads.z_m": (55, 4),
+    "scripts.object": (120, 4), "scripts.group": (121, 4), "scripts.option": (122, 4), "scripts.line_m": (123, 4),
 }
-"""The same for the sections that later minor versions add: 1.1, and 1.2 the heights."""
+"""The same for the sections that later minor versions add: 1.1, and 1.2 the heights and scripts."""
 
 
 def full_scene() -> Scene:
@@ -86,8 +87,10 @@ def controlled_scene() -> Scene:
 
 
 def raised_scene() -> Scene:
-    """The controlled scene with heights."""
-    scene = controlled_scene()
+    """The controlled scene with heights and scripts."""
+    scripts = Scripts(np.array([0, 2], np.int32), np.array([1, 0], np.int32), np.array([0, 1], np.int32),
+                      np.array([[5, 4, 5, -4], [8, -2, 8, 2]], np.float32))
+    scene = dataclasses.replace(controlled_scene(), scripts=scripts)
     rng = np.random.default_rng(4)
     z_m = np.where(scene.objects.valid, rng.uniform(90, 110, scene.objects.valid.shape), 0).astype(np.float32)
     return changed(scene, objects={"z_m": z_m, "goal_z_m": np.array([101, 99.5, 108], np.float32)},
@@ -107,14 +110,14 @@ def bare_scene(frames: int = 1) -> Scene:
 def sections_of(minor: int) -> dict[str, tuple[int, int]]:
     """The sections of a minor version."""
     return SECTIONS | {name: section for name, section in LATER_SECTIONS.items()
-                       if minor >= (2 if name.endswith("z_m") else 1)}
+                       if minor >= (2 if name.endswith("z_m") or name.startswith("scripts") else 1)}
 
 
 def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
     has_height = any(heights_m.any() for heights_m in (objects.z_m, objects.goal_z_m, roads.z_m))
-    minor = 2 if has_height else int(scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0)
+    minor = 2 if has_height or scene.scripts.count else int(scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0)
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
                 "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from drv_writer import controlled_scene, full_scene
+from drv_writer import full_scene, raised_scene
 from small_scene import changed, roads_of, small_scene
 
 from drive_env.errors import SceneError
@@ -114,12 +114,25 @@ BROKEN_CONTROLS = {
 }
 
 
-@pytest.mark.parametrize("words", BROKEN_CONTROLS)
-def test_broken_controls_are_refused_with_the_value_and_the_range(words):
-    scene, changes = controlled_scene(), BROKEN_CONTROLS[words]
-    controls = dataclasses.replace(scene.traffic_controls, **changes) if isinstance(changes, dict) else changes
+BROKEN_SCRIPTS = {
+    "scripts is a str; it must be a Scripts": "none",
+    "scripts.object is int64; it must be int32": {"object": np.array([0, 2])},
+    "scripts.object[1] is 3; it must be from 0 to 2": {"object": i4(0, 3)},
+    "scripts.object[1] is 0 after 0; objects must ascend": {"object": i4(0, 0)},
+    "scripts.group has shape (3,); it must have shape (2)": {"group": i4(0, 1, 1)},
+    "scripts.group[0] is 2; it must be from 0 to 1": {"group": i4(2, 0)},
+    "scripts.option[1] is -1; it must be from 0 to 1": {"option": i4(0, -1)},
+    "scripts.line_m[0, 0] is nan": {"line_m": np.full((2, 4), np.nan, np.float32)},
+}
+
+
+@pytest.mark.parametrize(("part", "words"), [
+    *(("traffic_controls", words) for words in BROKEN_CONTROLS), *(("scripts", words) for words in BROKEN_SCRIPTS)])
+def test_a_broken_part_is_refused_with_the_value_and_the_range(part, words):
+    scene, changes = raised_scene(), (BROKEN_CONTROLS | BROKEN_SCRIPTS)[words]
+    broken = dataclasses.replace(getattr(scene, part), **changes) if isinstance(changes, dict) else changes
     with pytest.raises(SceneError) as caught:
-        validate_scene(dataclasses.replace(scene, traffic_controls=controls))
+        validate_scene(dataclasses.replace(scene, **{part: broken}))
     assert words in str(caught.value)
 
 

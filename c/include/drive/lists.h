@@ -170,6 +170,7 @@
     X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_INDEX, NAN, "float32 float16 index")   \
     X(float, view_radius_m, "f4", 1e-2, 10000, NAN, "")                                        \
     X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_CRITIC, NAN, "off actor critic") \
+    X(int32_t, steps_share, "i4", 0, 1, NAN, "") /* whether trial/steps_share is observed */   \
     X(int32_t, critic_observations, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
     X(int32_t, action_mask, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
     X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
@@ -203,7 +204,8 @@
  * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, rule-based vehicles, static
  * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; CANDIDATES, of
  * goals; LOG, frame_count x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1;
- * AGENT_LOG, agent_log_frames x the agents, likewise;
+ * AGENT_LOG, agent_log_frames x the agents, likewise; SCRIPTS, scripted vehicles, whose SCRIPT_LINES have four numbers
+ * each;
  * ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries.
  * The HEIGHTS of points, starts, goals, candidates, log entries and controls are read only if has_height is 1: those
  * of the road under a vehicle.
@@ -227,6 +229,14 @@
     X(float, candidate_z_m, "f4", CANDIDATE_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)         \
     X(float, log_z_m, "f4", LOG_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)                     \
     X(uint8_t, log_valid, "u1", LOG, 0, 1) /* 1 where the vehicle is on the map */                    \
+    /* A scripted vehicle is a log-replay vehicle that exists only in the episodes that draw its option of its \
+     * group, which has `script_options` of them. Its log waits in frame 0 until an agent crosses its line: x, y \
+     * of the left end, then of the right end, as the agent sees it. */                               \
+    X(int32_t, script_vehicle, "i4", SCRIPTS, 0, DRV_OBJECT_LIMIT)                                    \
+    X(int32_t, script_group, "i4", SCRIPTS, 0, DRV_OBJECT_LIMIT)                                      \
+    X(int32_t, script_option, "i4", SCRIPTS, 0, DRV_OBJECT_LIMIT)                                     \
+    X(int32_t, script_options, "i4", SCRIPTS, 1, DRV_OBJECT_LIMIT)                                    \
+    X(float, script_line_m, "f4", SCRIPT_LINES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)      \
     /* Where agents drove in the log, from frame 0 on. */                                             \
     X(uint8_t, agent_log_valid, "u1", AGENT_LOG, 0, 1)                                                \
     X(float, agent_log_x_m, "f4", AGENT_LOG, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)         \

@@ -59,6 +59,7 @@ typedef struct drv_scene_input {
     int32_t rule_based_count;
     int32_t vehicle_count;
     int32_t candidate_count;
+    int32_t script_count;
     int32_t frame_count;
     int32_t road_count;
     int32_t point_count;

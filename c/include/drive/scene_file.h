@@ -17,7 +17,7 @@ enum {
     DRV_FILE_HEADER_BYTES = 96,
     DRV_FILE_ENTRY_BYTES = 40,
     DRV_FILE_ALIGNMENT_BYTES = 64,
-    DRV_FILE_SECTIONS = 39
+    DRV_FILE_SECTIONS = 43
 };
 
 /* A number of a file's header, or of an entry of its table of sections. */
@@ -71,6 +71,7 @@ typedef struct drv_file {
     int32_t controlled_count;
     int32_t phase_count;
     int32_t candidate_count;
+    int32_t script_count; /* 0 before minor version 2 */
     int32_t sdc;
     int32_t generated;
     drv_file_section sections[DRV_FILE_SECTIONS];

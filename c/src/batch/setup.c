@@ -209,7 +209,7 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
 static int32_t round_up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
 
 drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
-    int32_t vehicles = setup->agents_per_world, rule_based = 0, controls = 0;
+    int32_t vehicles = setup->agents_per_world, rule_based = 0, controls = 0, scripts = 0;
     bool has_height = false;
     for (int32_t i = 0; i < setup->scene_count; i++) {
         const drv_scene *scene = setup->scenes[i];
@@ -217,6 +217,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
         if (scene->rule_based_count > rule_based) rule_based = scene->rule_based_count;
         if (scene->control_count > controls) controls = scene->control_count;
         has_height = has_height || scene->has_height;
+        if (scene->script_count > scripts) scripts = scene->script_count;
     }
     const drv_columns columns = drv_columns_of(&setup->config);
     const bool has_goal_lanes = drv_scene_parts_of(&setup->config) & DRV_SCENE_LANE_GRAPH;
@@ -225,6 +226,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .rule_based = rule_based,
                        .height_vehicles = has_height ? round_up(vehicles, DRV_SIMD_PAD) : 0,
                        .height_agents = has_height ? setup->agents_per_world : 0,
+                       .scripts = scripts,
                        .contact_words = (vehicles + 63) / 64,
                        .max_trials = setup->config.max_trials,
                        .record_capacity = setup->record_capacity,

@@ -18,6 +18,7 @@ typedef enum drv_purpose {
     DRV_PURPOSE_BLINDNESS = 8, /* of which agents are prone to it, and when it begins */
     DRV_PURPOSE_BRAKING = 9,
     DRV_PURPOSE_GOAL_NEXT = 10, /* the lane of a fork on which goals go on */
+    DRV_PURPOSE_SCRIPTS = 11, /* the option of a group */
     /* of the first hidden parameter; each further one has the next number, and the flip of the steering the last */
     DRV_PURPOSE_HIDDEN = 64,
     DRV_PURPOSE_SENSORS = 96 /* of the first stream of step/sensors.c; each further one has the next number */

@@ -32,6 +32,7 @@ static const char *const extent_names[] = {
     [EXTENT_CONTROLLED] = "controlled_count",
     [EXTENT_PHASES] = "phase_count",
     [EXTENT_CANDIDATES] = "candidate_count",
+    [EXTENT_SCRIPTS] = "script_count",
 };
 
 static const char *const rule_texts[] = {
@@ -46,6 +47,8 @@ static const char *const rule_texts[] = {
     [RULE_CONTROLLED] = "index of a lane",
     [RULE_TO_PHASES] = "from 0 to phase_count, never descending",
     [RULE_JUNCTION] = "-1, or an index below control_count",
+    [RULE_SCRIPTED] = "indices of objects, strictly ascending",
+    [RULE_SCRIPT] = "below script_count",
 };
 
 #define X(symbol, code, since, name, type, rows, columns, unit, low, high, rule, meaning) {rows, columns, rule},
@@ -88,6 +91,7 @@ int64_t drv_file_extent(const drv_file_header *header, const drv_file *file, drv
     case EXTENT_CONTROLLED: return file->controlled_count;
     case EXTENT_PHASES: return file->phase_count;
     case EXTENT_CANDIDATES: return file->candidate_count;
+    case EXTENT_SCRIPTS: return file->script_count;
     }
     return 1;
 }

@@ -67,7 +67,8 @@ typedef enum drv_extent {
     EXTENT_CONTROL_STARTS,
     EXTENT_CONTROLLED,
     EXTENT_PHASES,
-    EXTENT_CANDIDATES
+    EXTENT_CANDIDATES,
+    EXTENT_SCRIPTS
 } drv_extent;
 
 /* Condition on the values of a section beyond their range. */
@@ -82,7 +83,9 @@ typedef enum drv_rule {
     RULE_TO_CONTROLLED,
     RULE_CONTROLLED,
     RULE_TO_PHASES,
-    RULE_JUNCTION
+    RULE_JUNCTION,
+    RULE_SCRIPTED,
+    RULE_SCRIPT
 } drv_rule;
 
 /* X(symbol, code, since, name, numpy type, rows, columns, unit, lowest, highest, rule, meaning). Ranges
@@ -170,7 +173,16 @@ typedef enum drv_rule {
       "", 0, 0, RULE_JUNCTION, "controls of one junction share an offset drawn per episode; -1: none is drawn")      \
     X(FILE_CANDIDATE_GOAL, 112, 1, "candidate_goals_m", "f4", EXTENT_CANDIDATES, EXTENT_PAIR,                         \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
-      "goals of which each episode draws that of an agent, x then y")
+      "goals of which each episode draws that of an agent, x then y")                                                 \
+    X(FILE_SCRIPT_OBJECT, 120, 2, "scripts.object", "i4", EXTENT_SCRIPTS, EXTENT_NONE,                                \
+      "", 0, 0, RULE_SCRIPTED, "object whose log waits until an agent crosses the line of the script")                \
+    X(FILE_SCRIPT_GROUP, 121, 2, "scripts.group", "i4", EXTENT_SCRIPTS, EXTENT_NONE,                                  \
+      "", 0, 0, RULE_SCRIPT, "group of the script, of whose options each episode draws one")                          \
+    X(FILE_SCRIPT_OPTION, 122, 2, "scripts.option", "i4", EXTENT_SCRIPTS, EXTENT_NONE,                                \
+      "", 0, 0, RULE_SCRIPT, "option of the group with which the object exists")                                      \
+    X(FILE_SCRIPT_LINE, 123, 2, "scripts.line_m", "f4", EXTENT_SCRIPTS, EXTENT_FOUR,                                  \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
+      "x, y of the left end of the line, then of its right one, as an agent sees it that crosses")
 
 /* The largest finite float64; pi rounded to float32, which is larger than pi. */
 #define FILE_FINITE 1.7976931348623157e308
@@ -192,7 +204,8 @@ enum { FILE_FIRST_SECTIONS = FILE_SECTIONS(X) };
     X(EXTENT_CONTROLS, control_count, FILE_CONTROL_KIND, 1, DRV_TRAFFIC_CONTROL_LIMIT) \
     X(EXTENT_CONTROLLED, controlled_count, FILE_CONTROL_LANE, 1, DRV_POINT_LIMIT)      \
     X(EXTENT_PHASES, phase_count, FILE_PHASE_STATE, 1, DRV_POINT_LIMIT)                \
-    X(EXTENT_CANDIDATES, candidate_count, FILE_CANDIDATE_GOAL, 2, DRV_CANDIDATE_LIMIT)
+    X(EXTENT_CANDIDATES, candidate_count, FILE_CANDIDATE_GOAL, 2, DRV_CANDIDATE_LIMIT) \
+    X(EXTENT_SCRIPTS, script_count, FILE_SCRIPT_OBJECT, 1, DRV_OBJECT_LIMIT)
 
 /* Shape of a section, and the condition on its values beyond their range. */
 typedef struct drv_file_form {

@@ -164,6 +164,16 @@ static drv_status check_successors(const drv_file_reader *in, drv_file_part part
     return DRV_OK;
 }
 
+static drv_status check_scripted(const drv_file_reader *in, drv_file_part part) {
+    const drv_status status = check_indices(in, part, 0, in->file->object_count);
+    const int32_t *object = integers(in, part);
+    for (int64_t i = 1; status == DRV_OK && i < elements(in, part); i++)
+        if (object[i] <= object[i - 1])
+            return REFUSE(in, "%s is %d after %d; objects must ascend",
+                          element_location(in, part, i, sizeof *object).text, object[i], object[i - 1]);
+    return status;
+}
+
 static drv_status check_last_bits(const drv_file_reader *in, drv_file_part part) {
     const int64_t bits = (int64_t)in->file->frame_count * in->file->object_count, last = elements(in, part) - 1;
     const uint8_t *valid = octets(in, part);
@@ -189,6 +199,8 @@ static drv_status check_rule(const drv_file_reader *in, drv_file_part part) {
     case RULE_CONTROLLED: return check_lanes(in, part);
     case RULE_TO_PHASES: return check_starts(in, part, in->file->phase_count, 0);
     case RULE_JUNCTION: return check_indices(in, part, -1, in->file->control_count);
+    case RULE_SCRIPTED: return check_scripted(in, part);
+    case RULE_SCRIPT: return check_indices(in, part, 0, in->file->script_count);
     }
     return DRV_OK;
 }

@@ -232,6 +232,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .rule_based_count = in->rule_based_count,
                       .vehicle_count = in->vehicle_count,
                       .candidate_count = in->candidate_count,
+                      .script_count = in->script_count,
                       .frame_count = in->frame_count,
                       .road_count = in->road_count,
                       .control_count = in->control_count,

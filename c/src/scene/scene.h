@@ -54,7 +54,8 @@ struct drv_scene {
     int32_t trial_steps;
     /* Vehicles are in this order: agents, log-replay vehicles, rule-based vehicles, static vehicles. The log has a
      * column for each of the second and third. */
-    int32_t num_agents, log_replay_count, rule_based_count, vehicle_count, candidate_count, frame_count;
+    int32_t num_agents, log_replay_count, rule_based_count, vehicle_count, candidate_count, script_count,
+        frame_count;
     int32_t road_count;
     int32_t control_count, controlled_count, phase_count;
     int32_t agent_log_frames;

@@ -43,6 +43,8 @@ typedef struct elements {
     {"vehicle", DRV_COUNT_STARTS(in), (in)->num_agents, (in)->num_agents + DRV_LOG_COLUMNS(in), NULL}
 #define ELEMENTS_AGENTS(in) {"agent", DRV_COUNT_AGENTS(in), 0, 0, NULL}
 #define ELEMENTS_CANDIDATES(in) {"candidate goal", DRV_COUNT_CANDIDATES(in), 0, 0, NULL}
+#define ELEMENTS_SCRIPTS(in) {"script", DRV_COUNT_SCRIPTS(in), 0, 0, NULL}
+#define ELEMENTS_SCRIPT_LINES(in) {"number", DRV_COUNT_SCRIPT_LINES(in), 0, 0, NULL}
 #define ELEMENTS_LOG(in) {"log entry", DRV_COUNT_LOG(in), 0, 0, (in)->log_valid}
 #define ELEMENTS_AGENT_LOG(in) {"agent log entry", DRV_COUNT_AGENT_LOG(in), 0, 0, (in)->agent_log_valid}
 #define ELEMENTS_START_HEIGHTS(in) \
@@ -139,6 +141,24 @@ static void check_controls(checker *check, const drv_scene_input *in) {
                                      check->name, i, in->control_junction[i], in->control_count);
 }
 
+/* Scripts are in the order of their vehicles, which replay logs, and have options of their groups. */
+static void check_scripts(checker *check, const drv_scene_input *in) {
+    int32_t lowest = in->num_agents; /* the first vehicle that a script may have */
+    const int32_t highest = in->num_agents + in->log_replay_count - 1;
+    for (int32_t i = 0; check->status == DRV_OK && i < in->script_count; i++) {
+        const int32_t vehicle = in->script_vehicle[i], option = in->script_option[i];
+        if (vehicle < lowest || vehicle > highest)
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: script_vehicle of script %d is %d; it must be a log-replay vehicle "
+                                     "from %d to %d", check->name, i, vehicle, lowest, highest);
+        else if (option >= in->script_options[i])
+            check->status = drv_fail(check->message, DRV_ERROR_SCENE,
+                                     "scene %.80s: script_option of script %d is %d; it must be below %d", check->name,
+                                     i, option, in->script_options[i]);
+        lowest = vehicle + 1;
+    }
+}
+
 drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     /* the counts, on which all else depends */
     checker check = {in->name, message, DRV_OK};
@@ -148,6 +168,7 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "rule_based_count", in->rule_based_count, 0,
                 (int64_t)in->vehicle_count - in->num_agents - in->log_replay_count);
     check_count(&check, "candidate_count", in->candidate_count, 0, DRV_CANDIDATE_LIMIT);
+    check_count(&check, "script_count", in->script_count, 0, in->log_replay_count);
     check_count(&check, "frame_count", in->frame_count, 1, DRV_FRAME_LIMIT);
     check_count(&check, "agent_log_frames", in->agent_log_frames, 0, in->frame_count);
     check_count(&check, "has_lane_changes", in->has_lane_changes, 0, in->lane_start != NULL);
@@ -172,5 +193,6 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
 #undef X
     check_roads(&check, in);
     check_controls(&check, in);
+    check_scripts(&check, in);
     return check.status == DRV_OK && in->lane_start ? drv_lanes_check(in, message) : check.status;
 }

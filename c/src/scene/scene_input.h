@@ -9,6 +9,8 @@
 #define DRV_COUNT_STARTS(of) DRV_COUNT_VEHICLES(of)
 #define DRV_COUNT_AGENTS(of) ((int64_t)(of)->num_agents)
 #define DRV_COUNT_CANDIDATES(of) ((int64_t)(of)->candidate_count)
+#define DRV_COUNT_SCRIPTS(of) ((int64_t)(of)->script_count)
+#define DRV_COUNT_SCRIPT_LINES(of) (4 * (int64_t)(of)->script_count)
 #define DRV_LOG_COLUMNS(of) ((of)->log_replay_count + (of)->rule_based_count)
 #define DRV_COUNT_LOG(of) ((int64_t)(of)->frame_count * DRV_LOG_COLUMNS(of))
 #define DRV_COUNT_AGENT_LOG(of) ((int64_t)(of)->agent_log_frames * (of)->num_agents)

@@ -28,6 +28,16 @@ static inline float drv_squared_line_length(const float *line_m) {
     return along_x * along_x + along_y * along_y;
 }
 
+/* Whether a point that moves from one place to the other passes the line between its ends, from the near side to the
+ * far one. */
+static inline bool drv_passes_line(drv_line_place before, drv_line_place after, float length2) {
+    if (!(before.beyond < 0.0f && after.beyond >= 0.0f)) return false;
+    /* where on the line it does, times `sum`, which saves a division */
+    const float sum = after.beyond - before.beyond;
+    const float from_left = before.from_left * after.beyond - after.from_left * before.beyond;
+    return from_left >= 0.0f && from_left <= length2 * sum;
+}
+
 typedef struct drv_stop_lines {
     int32_t count;
     int32_t *start; /* the lines of path i are start[i] to start[i + 1] */

@@ -123,7 +123,7 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, f
     out[EGO_TIME_LEFT] = observes_time ? (float)(scene->trial_steps - past_steps) / (float)scene->trial_steps : 0.0f;
     out[EGO_COUNT + TRIAL_INDEX] = (float)*world->trial;
     out[EGO_COUNT + TRIAL_REWARD] = world->last_reward[agent];
-    out[EGO_COUNT + TRIAL_STEPS_SHARE] = world->previous_share[agent];
+    out[EGO_COUNT + TRIAL_STEPS_SHARE] = config->steps_share ? world->previous_share[agent] : 0.0f;
     const int32_t outcome = TRIAL_OUTCOME_NONE + world->previous_outcome[agent];
     for (int32_t i = TRIAL_OUTCOME_NONE; i <= TRIAL_OUTCOME_OTHER; i++) out[EGO_COUNT + i] = i == outcome;
 }

@@ -7,6 +7,7 @@
 #define DRV_AGENTS sizes.agents
 #define DRV_VEHICLES sizes.vehicles
 #define DRV_RULE_BASED sizes.rule_based
+#define DRV_SCRIPTS sizes.scripts
 #define DRV_CONTACT_WORDS (sizes.agents * sizes.contact_words)
 #define DRV_REWARDS (sizes.agents * sizes.terms)
 #define DRV_TRIALS (sizes.agents * sizes.max_trials)

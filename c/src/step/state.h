@@ -68,6 +68,9 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", z_m, DRV_HEIGHT_VEHICLES, "m, height of the road under it",                                       \
       "trial_restart, traffic_plan, height_follow")                                                                  \
     X(float, "f4", goal_z_m, DRV_HEIGHT_AGENTS, "m, height of the road at the goal", "trial_restart, trial_judge")  \
+    /* scripted vehicles; no entries where no scene has one */                                                       \
+    X(int32_t, "i4", script_frame, DRV_SCRIPTS, "of its log; 0 while it waits, -1 where it does not exist",           \
+      "trial_restart, traffic_plan")                                                                                 \
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
@@ -208,6 +211,7 @@ typedef struct drv_sizes {
     int32_t rule_based;       /* the most rule-based vehicles of a scene */
     int32_t disturbed_agents; /* agents, or 0 where disturbances are off */
     int32_t height_vehicles, height_agents; /* vehicles and agents, or 0 where no scene has heights */
+    int32_t scripts;          /* the most scripted vehicles of a scene */
 } drv_sizes;
 
 /* Numbers of the controls that are held until they take effect. */

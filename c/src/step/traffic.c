@@ -1,5 +1,5 @@
-/* How do vehicles without an agent move? Log-replay vehicles follow their logs, rule-based vehicles their paths
- * (rule_based.c), static vehicles stand still.
+/* How do vehicles without an agent move? Log-replay vehicles follow their logs, scripted ones on a clock of their own
+ * (scripts.c), rule-based vehicles their paths (rule_based.c), static vehicles stand still.
  *
  * drv_traffic_begin puts all vehicles at their start, those of agents too. */
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "scene/scene_input.h"
 #include "step/phases.h"
 #include "step/rule_based.h"
+#include "step/scripts.h"
 
 /* Copies the values of a log where it is valid; a loop without a branch, which compilers vectorise. */
 static void copy_valid(float *restrict to, const float *restrict log, const uint8_t *restrict valid, int32_t count) {
@@ -67,14 +68,17 @@ void drv_traffic_begin(drv_world *world) {
         world->z_m[vehicle] = scene->has_height && vehicle < scene->vehicle_count ? scene->start_z_m[vehicle] : 0.0f;
     for (int32_t agent = 0; agent < world->sizes.slip_agents; agent++) world->sideslip_rad[agent] = 0.0f;
     replay(world, 0);
+    drv_scripts_begin(world);
     drv_rule_based_begin(world);
     store_previous(world);
 }
 
 void drv_traffic_plan(drv_world *world, drv_scratch *scratch) {
-    const bool has_rule_based = world->scene->rule_based_count > 0;
+    const bool has_rule_based = world->scene->rule_based_count > 0, has_scripts = world->scene->script_count > 0;
+    if (has_scripts) drv_scripts_advance(world); /* by the two poses of the last step */
     store_previous(world);
     if (has_rule_based) drv_rule_based_plan(world, scratch); /* from the poses before the step */
     replay(world, *world->clock_steps + 1);
+    if (has_scripts) drv_scripts_place(world);
     if (has_rule_based) drv_rule_based_move(world);
 }

@@ -65,15 +65,11 @@ static void meet_line(const drv_world *world, int32_t control, drv_point from, d
     const drv_line_place before = drv_place_by_line(line_m, from), after = drv_place_by_line(line_m, to);
     const uint8_t kind = scene->control_kind[control];
 
-    if (before.beyond < 0.0f && after.beyond >= 0.0f) {
-        /* the place on the line where the bumper crosses it, times `sum`, which saves a division */
-        const float sum = after.beyond - before.beyond;
-        const float from_left = before.from_left * after.beyond - after.from_left * before.beyond;
-        const bool crosses = from_left >= 0.0f && from_left <= length2 * sum;
+    if (drv_passes_line(before, after, length2)) {
         const bool is_red = world->light_state[control] == DRV_LIGHT_RED;
-        found->crosses_red = found->crosses_red || (crosses && kind == DRV_TRAFFIC_LIGHT && is_red);
-        found->crosses_other_light = found->crosses_other_light || (crosses && kind == DRV_TRAFFIC_LIGHT && !is_red);
-        found->crosses_stop_sign = found->crosses_stop_sign || (crosses && kind == DRV_STOP_SIGN);
+        found->crosses_red = found->crosses_red || (kind == DRV_TRAFFIC_LIGHT && is_red);
+        found->crosses_other_light = found->crosses_other_light || (kind == DRV_TRAFFIC_LIGHT && !is_red);
+        found->crosses_stop_sign = found->crosses_stop_sign || kind == DRV_STOP_SIGN;
     }
     found->is_near = found->is_near ||
                      (kind == DRV_STOP_SIGN && after.beyond < 0.0f &&

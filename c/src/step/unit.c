@@ -41,6 +41,7 @@
 #include "step/roads.c"
 #include "step/route_progress.c"
 #include "step/rule_based.c"
+#include "step/scripts.c"
 #include "step/sensors.c"
 #include "step/stopping.c"
 #include "step/sweep.c"

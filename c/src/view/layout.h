@@ -62,7 +62,8 @@ typedef enum drv_scale {
     X(TRIAL_OUTCOME_OFFROAD, "trial/outcome_offroad", "1", SCALE_ONE, 0, "1 if it ended off the road")     \
     X(TRIAL_OUTCOME_TIMEOUT, "trial/outcome_timeout", "1", SCALE_ONE, 0, "1 if it timed out")               \
     X(TRIAL_OUTCOME_OTHER, "trial/outcome_other", "1", SCALE_ONE, 0, "1 if a red light or stop sign ended it") \
-    X(TRIAL_STEPS_SHARE, "trial/steps_share", "trial_steps", SCALE_ONE, 0, "share of its steps that the agent drove")
+    X(TRIAL_STEPS_SHARE, "trial/steps_share", "trial_steps", SCALE_ONE, 0, \
+      "share of its steps that the agent drove; 0 if steps_share is off")
 
 #define PARTNER_FEATURES(X)                                                                                \
     X(PARTNER_X, "partners/x", "m", SCALE_POSITION, -1, "centre, ahead of the agent's centre")            \

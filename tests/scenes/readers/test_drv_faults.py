@@ -233,6 +233,15 @@ SPOILT = {
         parts_of(RAISED)[0], parts_of(RAISED)[1] | {"candidate_goals_m": bytes(4 * 130)}),
     "of section candidate_goals_m is 3; by the file's counts it must be 2": file_of(
         parts_of(RAISED)[0], parts_of(RAISED)[1] | {"candidate_goals_m": bytes(4 * 3)}),
+    # scripts
+    f"element [1] at byte {at('scripts.object') + 4} is 0 after 0; objects must ascend": element(
+        "scripts.object", 1, 0),
+    f"element [1] at byte {at('scripts.object') + 4} is 3; it must be an index below 3": element(
+        "scripts.object", 1, 3),
+    f"element [0] at byte {at('scripts.group')} is 2; it must be an index below 2": element("scripts.group", 0, 2),
+    f"element [1] at byte {at('scripts.option') + 4} is -1; it must be an index below 2": element(
+        "scripts.option", 1, -1),
+    f"element [0, 3] at byte {at('scripts.line_m') + 12} is nan": element("scripts.line_m", 3, NAN),
     # consistent counts of 0
     "section roads.start at byte": counts(
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,

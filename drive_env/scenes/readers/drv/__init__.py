@@ -15,7 +15,7 @@ from ....binding import check, ffi, lib, per_thread
 from ....errors import SceneError
 from ...file_layout import ENTRY, HEADER, HEADER_FIELDS, KINDS, MAGIC, VERSION
 from ...metadata import decode_metadata
-from ...scene import LaneGraph, Objects, Roads, Scene, TrafficControls
+from ...scene import LaneGraph, Objects, Roads, Scene, Scripts, TrafficControls
 from ..source import Source
 
 
@@ -57,7 +57,7 @@ def read_drv(data: bytes) -> Scene:
         traffic_controls=_part(TrafficControls, "traffic_controls", arrays), sdc=file.sdc,
         tracks_to_predict=tuple(arrays["tracks_to_predict"].tolist()),
         objects_of_interest=tuple(arrays["objects_of_interest"].tolist()),
-        candidate_goals_m=arrays["candidate_goals_m"])
+        candidate_goals_m=arrays["candidate_goals_m"], scripts=_part(Scripts, "scripts", arrays))
 
 
 def _view(block, kind, section):
