@@ -39,7 +39,7 @@ CONCEPTS = {
     "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (
         ROOT / "c" / "src" / "view" / "encoding.c", ROOT / "c" / "src" / "scene" / "paths.c", STEP / "lane.c",
         SCENES / "readers" / "pufferdrive.py", SCENES / "generate" / "roadnet.py",
-        SCENES / "generate" / "exits.py")),
+        SCENES / "generate" / "exits.py", SCENES / "generate" / "forks.py")),
 }
 """Kind to: what names the one that is counted, the files it may stand in, and files that are its users."""
 

@@ -234,16 +234,21 @@ def test_an_array_of_another_shape_or_type_is_an_error_that_names_it_and_nothing
     assert pickle.dumps(batch) == before
 
 
-@pytest.mark.parametrize("has_masks", [False, True])
-def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes(has_masks):
-    """With masks: of their array alone. Without: of all others, which have entries under the other config."""
-    options = {"action_mask": True, "hidden": NOT_HIDDEN} if has_masks else {
-        "others": "idm", "idm_lane_changes": True, "agents_per_world": 3, "dynamics": "single_track", "on_goal": "next",
-        "disturbances": {"partner_blindness": 1.0, "phantom_braking": 1.0}, "scenes": RAISED}
-    batch = opened(**options)
+ARRAYS_OF_OPTIONS = {
+    "valid_action_sum": {"action_mask": True, "hidden": NOT_HIDDEN},
+    "script_frame": {"scenes": [generate_scene("gates")], "coplayers": 0},
+    "all others": {"others": "idm", "idm_lane_changes": True, "agents_per_world": 3, "dynamics": "single_track",
+                   "on_goal": "next", "disturbances": {"partner_blindness": 1.0, "phantom_braking": 1.0},
+                   "scenes": RAISED}}
+"""Array to options of a batch in which it has entries."""
+
+
+@pytest.mark.parametrize("tested", ARRAYS_OF_OPTIONS)
+def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_changes(tested):
+    batch = opened(**ARRAYS_OF_OPTIONS[tested])
     before, good, limits = pickle.dumps(batch), batch.state_dict(), ranges(batch._core)
     for name, array in batch._core.state.items():
-        if (name == "valid_action_sum") != has_masks:
+        if (name if name in ARRAYS_OF_OPTIONS else "all others") != tested:
             continue
         kind = np.finfo(array.dtype) if array.dtype.kind == "f" else np.iinfo(array.dtype)
         low, high = limits[name]

@@ -80,7 +80,8 @@ static const float heights_m[2 * SMALL_FRAMES + 1] = {0.1f, 0.2f, 0.3f, 0.4f, 0.
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
  * light and a stop sign; the log has a script. The second one has other goals, an agent less that rolls about before
- * the sign, and two vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its front. */
+ * the sign, and two vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its
+ * front. */
 static drv_scene *make_scene(int32_t variant) {
     enum { LOGS = 2 * SMALL_FRAMES };
     small_scene small;

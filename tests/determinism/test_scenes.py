@@ -12,6 +12,7 @@ import pytest
 
 import drive_env
 from drive_env import generate_scene
+from drive_env.scenes.generate import GENERATORS
 
 PACKAGE = Path(drive_env.__file__).parent
 MAKERS = (*sorted((PACKAGE / "scenes" / "generate").glob("*.py")), PACKAGE / "roles.py")
@@ -25,7 +26,7 @@ PLATFORM_DEPENDENT = {
 SCENES = {
     "town": {"blocks": (3, 2)}, "intersection": {"lanes": 1},
     "town wide": {"blocks": (6, 5), "block_m": 83.7, "lane_width_m": 3.3},
-    "town lights": {"lights": True},
+    "town lights": {"lights": True}, "gates": {}, "occluded": {}, "closures": {},
 }
 
 
@@ -59,8 +60,10 @@ def digests():
     for name, parameters in SCENES.items():
         for seed in range(8):
             total = hashlib.sha256()
-            scene = generate_scene(name.split()[0], seed=seed, agents=9, **parameters)
-            for part in (scene.objects, scene.roads, scene.lanes, scene.traffic_controls):
+            generator = name.split()[0]
+            scene = generate_scene(generator, seed=seed, agents=min(9, GENERATORS[generator].DEFAULT_AGENTS),
+                                   **parameters)
+            for part in (scene.objects, scene.roads, scene.lanes, scene.traffic_controls, scene.scripts):
                 for array in vars(part).values():
                     total.update(array.tobytes())
             found[f"{name} {seed}"] = total.hexdigest()

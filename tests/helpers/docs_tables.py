@@ -40,7 +40,7 @@ from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
 from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.scene import CONTROL_KINDS, OBJECT_KINDS, ROAD_KINDS
-from drive_env.tasks import KNOWLEDGE, optimal_scores
+from drive_env.tasks import KNOWLEDGE, gates, hidden_closure, hidden_exit, occluded_crossing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -202,12 +202,15 @@ def generators_table():
 
 def optimal_scores_table():
     names = {"memory": "memory", "trial_features": "trial features alone", "none": "neither"}
-    cases = [(3, 3), (4, 4)]
-    rows = [[str(exits) if knowledge == KNOWLEDGE[0] else "", names[knowledge],
-             ", ".join(str(Fraction(score).limit_denominator(exits)) for score in
-                       optimal_scores(exits, trials, knowledge))]
-            for exits, trials in cases for knowledge in KNOWLEDGE]
-    return table(["exits", "a policy has", "success rate in each trial"], rows)
+    tasks = {"hidden exit, 3 exits": hidden_exit(3, 3, ()), "hidden exit, 4 exits": hidden_exit(4, 4, ()),
+             "hidden exit, 5 exits, revealed": hidden_exit(5, 2, (), reveal_s=0.5), "2 gates": gates(2, 3, ()),
+             "3 gates": gates(3, 2, ()), "occluded crossing, 3 vans": occluded_crossing(3, 2, ()),
+             "occluded crossing, 5 vans": occluded_crossing(5, 2, ()),
+             "hidden closure, 2 closed": hidden_closure(2, 3, ()), "hidden closure, 1 closed": hidden_closure(1, 2, ())}
+    rows = [[name if knowledge == KNOWLEDGE[0] else "", names[knowledge],
+             ", ".join(str(Fraction(score).limit_denominator(60)) for score in task.optimal_scores[knowledge])]
+            for name, task in tasks.items() for knowledge in KNOWLEDGE]
+    return table(["task", "a policy has", "success rate in each trial"], rows)
 
 
 def allowed(low, high):

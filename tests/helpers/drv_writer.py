@@ -117,7 +117,8 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
     has_height = any(heights_m.any() for heights_m in (objects.z_m, objects.goal_z_m, roads.z_m))
-    minor = 2 if has_height or scene.scripts.count else int(scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0)
+    has_controls = scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0
+    minor = 2 if has_height or scene.scripts.count else int(has_controls)
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
                 "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}

@@ -69,6 +69,11 @@ ROLLOUTS = {
     "exits/delayed": {"max_trials": 2, "trial_steps": 20, "dt_s": 0.2, "action_type": "continuous",
                       "observation": {"partners": 0, "roads": 16, "goal_reveal_s": 0.0, "goal_reveal_share": 0.7,
                                       "goal_reveal_delay_s": 4.0}},
+    # Scripts: what other cars do, and where somebody steps out, is drawn and waits for the agent.
+    "gates/scripts": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 45, "dt_s": 0.2, "action_type": "continuous",
+                      "observation": {"partners": 3, "roads": 16}},
+    "occluded/scripts": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 45, "dt_s": 0.2, "others": "idm",
+                         "observation": {"partners": 4, "roads": 16, "type": "index", "steps_share": False}},
     # One rollout for each further vehicle model.
     "town/classic": {**TWO_TRIALS, "dynamics": {"model": "classic", "min_speed_mps": -2.0},
                      "action_type": "continuous"},
@@ -224,6 +229,7 @@ def draw(batch, step: int) -> np.ndarray:
 def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
     """The batch of a rollout, not reset yet; None where its real file is missing."""
     from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
+    from drive_env.scenes.generate import GENERATORS
 
     scene = rollout.split("/")[0]
     if scene == "map_942":
@@ -240,7 +246,7 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         scenes = [logs, logs] if "idm" in rollout else [stop_sign(overpass(height_m), (1, 3, 1, -3), 3)
                                                         for height_m in (0.0, 4.5, -6.0)]
     else:
-        agents = 1 if scene == "exits" else 12
+        agents = min(GENERATORS[scene].DEFAULT_AGENTS, 12)
         parameters = PARAMETERS.get(rollout, {})
         scenes = [generate_scene(scene, seed=number, agents=agents, **parameters) for number in range(3)]
     choices = dict(ROLLOUTS[rollout])

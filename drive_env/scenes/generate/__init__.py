@@ -12,14 +12,15 @@ import numpy as np
 from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
-from . import exits, intersection, town
+from . import closures, exits, gates, intersection, occluded, town
+from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
 
-GENERATORS = {"town": town, "intersection": intersection, "exits": exits}
+GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates,
+              "occluded": occluded, "closures": closures}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
-GENERATED_DT_S = 0.1
 AGENT_LIMIT = 4096
 
 CACHED_SCENES = 256
@@ -35,7 +36,8 @@ def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parame
     Args:
         name: a key of `GENERATORS`.
         seed: from 0 to 2**64 - 1.
-        agents: number of vehicles, exactly; None: 32, or 1 for `exits`, which has no other.
+        agents: number of vehicles, exactly; None: 32, or 1 for the scenes of
+            `drive_env.tasks`, which have no other number.
         **parameters: of the generator, see its `PARAMETERS`.
 
     Raises:

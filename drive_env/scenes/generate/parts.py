@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scene import LaneGraph, Objects, Roads, TrafficControls
+from ..scene import LaneGraph, Objects, Roads, Scripts, TrafficControls, no_scripts
 
 
 class Parts(NamedTuple):
@@ -16,4 +16,5 @@ class Parts(NamedTuple):
     lanes: LaneGraph
     objects: Objects
     candidate_goals_m: np.ndarray = np.zeros((0, 2), np.float32)
+    scripts: Scripts = no_scripts()
     traffic_controls: TrafficControls | None = None

@@ -24,7 +24,7 @@ from small_scene import changed, small_scene
 
 import drive_env
 from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene, save_scene
-from drive_env.scenes import Provenance, Report
+from drive_env.scenes import Provenance, Report, Scripts
 from drive_env.scenes.metadata import LIMIT_BYTES, encode_metadata
 from drive_env.scenes.readers.drv import read_drv
 from drive_env.scenes.file_layout import KINDS, VERSION
@@ -34,7 +34,7 @@ from drive_env.scenes.validate import validate_scene
 
 def assert_same(left, right):
     """Every array bit for bit, every other field equal."""
-    for part in ("objects", "roads", "lanes", "traffic_controls"):
+    for part in ("objects", "roads", "lanes", "traffic_controls", "scripts"):
         for name, array in vars(getattr(left, part)).items():
             other = getattr(getattr(right, part), name)
             assert (array.dtype, array.shape) == (other.dtype, other.shape), f"{part}.{name}"
@@ -51,6 +51,7 @@ SCENES = {
     "a log without objects": lambda: bare_scene(frames=9), "small": small_scene,
     "town": lambda: generate_scene("town", seed=2, agents=48),
     "intersection": lambda: generate_scene("intersection", seed=5, agents=6), "exits": lambda: generate_scene("exits"),
+    "gates": lambda: generate_scene("gates"),
 }
 
 
@@ -159,7 +160,7 @@ def test_any_memory_order_can_be_written():
 def test_a_file_has_the_lowest_minor_version_that_holds_its_scene(name):
     data = drv_bytes(SCENES[name]())
     minor, section_count = struct.unpack_from("<HI", data, 10)
-    versions = {"controlled": (1, 36), "exits": (1, 36), "raised": (2, 39)}
+    versions = {"controlled": (1, 36), "exits": (1, 36), "raised": (2, 43), "gates": (2, 43)}
     assert (minor, section_count) == versions.get(name, (0, 25))
 
 
@@ -187,6 +188,12 @@ def test_one_candidate_goal_at_the_origin_is_not_none():
     assert read_drv(drv_bytes(full_scene())).candidate_goals_m.shape == (0, 2)
 
 
+def test_a_script_of_zeros_is_not_none():
+    zeros = Scripts(*np.zeros((3, 1), np.int32), np.zeros((1, 4), np.float32))
+    assert read_drv(drv_bytes(dataclasses.replace(full_scene(), scripts=zeros))).scripts.count == 1
+    assert read_drv(drv_bytes(full_scene())).scripts.count == 0
+
+
 def test_a_section_of_a_later_minor_version_in_a_file_of_an_earlier_one_is_refused():
     header, sections = parts_of(controlled_scene())
     with pytest.raises(SceneError, match=r"code at byte \d+ is 96; version 1.0 has no such section"):
@@ -194,9 +201,9 @@ def test_a_section_of_a_later_minor_version_in_a_file_of_an_earlier_one_is_refus
 
 
 def test_a_section_that_the_minor_version_has_is_required():
-    header, sections = parts_of(controlled_scene())
-    fewer = {name: data for name, data in sections.items() if name != "candidate_goals_m"}
-    with pytest.raises(SceneError, match=r"it has no section candidate_goals_m, code 112"):
+    header, sections = parts_of(raised_scene())
+    fewer = {name: data for name, data in sections.items() if name != "scripts.line_m"}
+    with pytest.raises(SceneError, match=r"it has no section scripts.line_m, code 123"):
         read_drv(file_of(header, fewer))
 
 
