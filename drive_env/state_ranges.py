@@ -57,6 +57,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     longest_s = core.config.disturbances.duration_s
     disturbed = (0, 1 + int(longest_s / min(roles.dt_s for roles in core.roles)))
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
+    # At least 0, which is the state of a world before its first reset; `checked_state` compares it with the scene.
+    last_road = max(0, *(len(scene.roads.id) - 1 for scene in core.scenes))
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
              "had_fault_by_bearing", "had_fault_by_bumper", "red_light_onset", "stop_sign_onset", "stopped_at_sign",
@@ -72,8 +74,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "coplayer_trials": (0, LONGEST),
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
-        "record_outcome": (0, 5), "lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
-        "goal_lane": (-1, max(len(scene.roads.id) for scene in core.scenes) - 1),
+        "record_outcome": (0, 5), "lane": (-1, last_road),
+        "goal_lane": (-1, last_road),
         "goal_turns": (0, MOST_TURNS), "goals_reached": steps,
         **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
         "blind_steps": disturbed, "braking_steps": disturbed,

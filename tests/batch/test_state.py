@@ -102,11 +102,12 @@ def test_a_batch_before_its_first_reset_is_restored_as_one():
         used.step(used.actions)
 
 
-def test_a_batch_before_its_first_reset_is_restored_where_the_first_road_is_no_lane():
+@pytest.mark.parametrize("polylines", [[], [(3, [(0, -3), (25, -3), (50, -3)]), (1, [(0, 0), (50, 0)])]])
+def test_a_batch_before_its_first_reset_is_restored_where_the_first_road_is_no_lane(polylines):
     scene = small_scene()
-    roads = roads_of([(3, [(0, -3), (25, -3), (50, -3)]), (1, [(0, 0), (50, 0)])])
-    lanes = LaneGraph(np.zeros(3, np.int32), np.zeros(0, np.int32))
-    batch = Batch([replace(scene, roads=roads, lanes=lanes)], config={"on_goal": "next"}, threads=1)
+    roads, lanes = roads_of(polylines), LaneGraph(np.zeros(len(polylines) + 1, np.int32), np.zeros(0, np.int32))
+    batch = Batch([replace(scene, roads=roads, lanes=lanes)], threads=1,
+                  config={"on_goal": "next", "detailed_metrics": True})
     batch.load_state_dict(batch.state_dict())
     batch.reset()
 
