@@ -29,9 +29,11 @@ OPTIONS = {
     "reveal_hidden": (DEFAULT, {"hidden": {"steering_gain": (0.5, 1.5)}, "observation": {"reveal_hidden": True}}),
     "goal_max_speed_mps": (DEFAULT, {"goal_max_speed_mps": 2.0}),
     "on_goal='next'": (DEFAULT, {"on_goal": "next"}),
+    "on_goal='next', 4 observed": (DEFAULT, {"on_goal": "next", "observation": {"goals": 4}}),
     "time_left": (DEFAULT, {"observation": {"time_left": "actor"}}),
     "reward terms of time and reverse": (DEFAULT, {"reward": {"time_per_s": -0.01, "reverse_per_m": -0.1}}),
     "reward terms of lanes": (DEFAULT, {"reward": {"lane_alignment_per_s": 0.1, "over_speed_per_m": -0.1}}),
+    "reward term of the route": (DEFAULT, {"reward": {"route_progress_per_m": 0.1}}),
     "reward term of comfort": (DEFAULT, {"reward": {"discomfort_per_s": -0.1}}),
     "reward term of time to collision": (DEFAULT, {"reward": {"time_to_collision_per_s": -0.1}}),
     "reward_terms": (DEFAULT, {"reward_terms": True}),
@@ -48,6 +50,7 @@ OPTIONS = {
     "traffic_controls": (LIT, {"traffic_controls": True}),
     "traffic_controls, 4 observed": (LIT, {"traffic_controls": True, "observation": {"controls": 4}}),
     "others='idm', as many as agents": (HALF, {"others": "idm"}),
+    "others='idm', idm_lane_changes": (HALF, {"others": "idm", "idm_lane_changes": True}),
 }
 """Name of an option, to the base it is compared with and the choices that it adds."""
 

@@ -81,7 +81,10 @@ class Provenance:
 
 
 def _set_heights(part: Objects | Roads, name: str, like: object) -> None:
-    """Sets heights that are absent to zeros, as many as `like` has; heights of 0 follow it when that is replaced."""
+    """Sets heights that are absent, or all 0 and of another shape, to zeros of the shape of `like`.
+
+    So `dataclasses.replace` can change the shape of a part without heights.
+    """
     heights_m = getattr(part, name)
     is_flat = heights_m is None or (isinstance(heights_m, np.ndarray) and not heights_m.any())
     if is_flat and isinstance(like, np.ndarray) and getattr(heights_m, "shape", None) != like.shape:
