@@ -139,6 +139,30 @@ def test_a_bridge_hides_the_car_below_it_and_what_it_observes_is_of_its_level(ch
         assert page.console() == []
 
 
+def test_the_page_shows_actions_and_observations_of_disturbed_steps(chromium, tmp_path):
+    """Of agents that brake whatever their action is; these steps have `invalid_step`, as those of waiting agents."""
+    config = DriveConfig(disturbances={"phantom_braking": 1.0, "trigger_probability": 1.0}, action_type="continuous",
+                         on_collision="ignore", on_offroad="ignore")
+    with Batch(generate_scene("intersection", seed=1, agents=12), config=config) as batch:
+        recorder = Recorder(batch)
+        batch.reset()
+        recorder.capture()
+        for _ in range(3):
+            batch.actions[:] = 0.25
+            batch.step(batch.actions)
+            recorder.capture()
+        agent = np.flatnonzero(batch.invalid_step & (batch.vehicles()["speed_mps"] > 1.0))[0]
+        x, kind = (batch.observation_layout()[f"partners/{name}"] for name in ("x", "kind"))
+        ahead_m = (batch.observations[agent, x.slice] / x.scale)[batch.observations[agent, kind.slice] > 0]
+    recorder.recording().save_html(tmp_path / "page.html")
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP, f"#agent={agent}&step=3")
+    page.rest()
+    seen_m = page.run(f"return replay.observationOf(replay.trials[0], {agent}, 3).vehicles.map(({{ahead}}) => ahead)")
+    assert seen_m == pytest.approx(ahead_m.tolist(), abs=0.02)
+    assert "+0.25" in page.text("#section-now") and "none" not in page.text("#section-now")
+
+
 def test_an_address_opens_its_trial_step_and_agent(page):
     page.open(DESKTOP, "#trial=1&beside=2&step=33&agent=5")
     view = page.view()

@@ -3,7 +3,7 @@
 
 /* The frame of an agent's observation: an agent that waits keeps that of its last acting step. */
 function observedFrame(trial, agent, frame) {
-  while (frame > 0 && hasFlag(recording, trial, agent, frame, "invalid_step")) frame--;
+  while (hasWaited(recording, trial, agent, frame)) frame--;
   return frame;
 }
 

@@ -101,7 +101,7 @@ class AgentPanel {
   now(columns) {
     const {agent} = view;
     const action = (dimension) => (trial, frame) => {
-      if (frame === 0 || hasFlag(recording, trial, agent, frame, "invalid_step")) return "none";
+      if (frame === 0 || hasWaited(recording, trial, agent, frame)) return "none";
       return fixed(trial.actions[at(trial, recording.controls.length * agent + dimension, frame)], 2, true);
     };
     const rows = [

@@ -92,6 +92,12 @@ function hasFlag(recording, trial, agent, frame, name) {
   return (trial.flagBits[at(trial, agent, frame)] >> recording.flags.indexOf(name)) & 1;
 }
 
+/* Whether an agent waited in the step before a frame: its action had no effect, and it kept its observation. The flag
+ * `invalid_step` is also that of steps under a disturbance. */
+function hasWaited(recording, trial, agent, frame) {
+  return frame > 0 && hasFlag(recording, trial, agent, frame - 1, "waits");
+}
+
 function vehicleName(scene, vehicle) {
   return vehicle < scene.agents ? `agent_${vehicle}` : `object ${scene.ids[vehicle]}`;
 }
@@ -117,6 +123,7 @@ function rewardUpTo(recording, trial, agent, frame, from = 0) {
   let sum = 0;
   for (let i = from; i <= frame; i++) {
     sum += trial.rewards[at(trial, agent, i)];
+    if (hasFlag(recording, trial, agent, i, "invalid_step")) continue; // also with events, under a disturbance
     recording.events.forEach((event, bit) => {
       if (trial.eventBits[at(trial, agent, i)] & (1 << bit)) terms[bit] += weightOf(recording, trial, agent, event);
     });
