@@ -39,7 +39,7 @@ LOG_S = 60.0
 def build(rng: Rng, agents: int, closed: int, start_speed_mps: float) -> Parts:
     """The fork has a random start, and its loops a random height."""
     if agents != 1:
-        raise SceneError(f"agents is {agents}; it must be 1, the only car of an agent in this scene")
+        raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
     start_m, rise_m = (float(rng.uniform(*span, 1)[0]) for span in (LEAD_RANGE_M, RISE_RANGE_M))
     fork = Fork(start_m, (1, -1), rise_m)
     street = ForkedStreet(-CAR_M[0], fork.end_m + END_M, [fork])

@@ -32,7 +32,7 @@ LEAVING_M = 12.0
 def build(rng: Rng, agents: int, gates: int, start_speed_mps: float) -> Parts:
     """The lay-by of each gate is on a random side."""
     if agents != 1:
-        raise SceneError(f"agents is {agents}; it must be 1, the only car of an agent in this scene")
+        raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
     gaps_m = spread(rng.uniform(*GAP_RANGE_M, gates + 1), GAP_M * (gates + 1))
     sides = [1 - 2 * rng.below(2) for _ in range(gates)]
     forks = [Fork(float(gaps_m[:i + 1].sum()) + i * FORK_M, (side,)) for i, side in enumerate(sides)]

@@ -48,7 +48,7 @@ LOG_S = 120.0
 def build(rng: Rng, agents: int, vans: int, start_speed_mps: float) -> Parts:
     """Each loop is on a random side, its van on the other one."""
     if agents != 1:
-        raise SceneError(f"agents is {agents}; it must be 1, the only car of an agent in this scene")
+        raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
     gaps_m = spread(rng.uniform(*GAP_RANGE_M, vans + 1), GAP_M * (vans + 1))
     sides = [1 - 2 * rng.below(2) for _ in range(vans)]
     forks = [Fork(float(gaps_m[:i + 1].sum()) + i * FORK_M, (side,), RISE_M) for i, side in enumerate(sides)]
