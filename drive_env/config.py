@@ -270,8 +270,8 @@ class DriveConfig(Checked):
     max_trials: int = setting(1, "1", "number of trials in an episode", count(1, 10_000))
     trial_steps: int | None = setting(
         None, "steps", "driving steps after which a trial ends",
-        count(1, lib.DRV_FRAME_LIMIT, none="to the end of the log from start_step on; 200 without a log and in generated "
-              "scenes"))
+        count(1, lib.DRV_FRAME_LIMIT,
+              none="to the end of the log from start_step on; 200 without a log and in generated scenes"))
     start_step: int = setting(
         0, "frames", "frame of the log at which every trial starts", count(0, lib.DRV_FRAME_LIMIT))
     agents_per_world: int | None = setting(
