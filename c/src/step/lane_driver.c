@@ -25,8 +25,8 @@ static const float aim_s = 0.6f, nearest_aim_m = 4.0f, farthest_aim_m = 20.0f;
 static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
 /* Points behind an agent at which a vehicle still moves its path. */
 enum { PASSED_POINTS = 8 };
-/* Agents on paths nearer than this beside their widths are in each other's way, whatever their directions: an agent
- * that is ahead on the same path is followed and waits for nobody. */
+/* Where two paths leave a smaller gap between the vehicles on them, one of the vehicles waits, whatever the directions
+ * of the paths. */
 static const float path_gap_m = 0.4f, any_cos = 2.0f;
 /* An agent that waits goes this long after the other one has left. */
 static const float clearance_s = 0.5f;
@@ -129,12 +129,13 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
 
 /* ---- two agents ---- */
 
-/* The part of an agent's window that crosses another one's, as points counted from the first; none where
- * first > last. */
+/* The part of an agent's corridor from the first point to the last that is too near to another corridor; last is -1
+ * where none is. */
 typedef struct crossed_part {
     int32_t first, last;
 } crossed_part;
 
+/* Finds these parts of two corridors. */
 static void find_crossing(const drv_paths *window, const drv_corridor *own, const drv_corridor *other,
                           float distance_m, crossed_part *own_part, crossed_part *other_part) {
     *own_part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
@@ -151,7 +152,7 @@ static void find_crossing(const drv_paths *window, const drv_corridor *own, cons
         }
 }
 
-/* When an agent would be on the crossed part of its window. */
+/* When an agent would be on the crossed part of its corridor, if nothing stopped it. */
 typedef struct passage {
     float gap_m; /* from its front */
     float arrive_s, leave_s;
@@ -170,17 +171,20 @@ static passage passage_of(const drv_driven *own, crossed_part part) {
 /* Stops the agent that arrives second where two paths cross, unless the other has left by then. Of two that arrive
  * together, that of the lower index goes first. */
 static void yield_to_first(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t other) {
-    drv_driven *own = &driver->driven[agent], *its = &driver->driven[other];
+    /* when each is where the paths cross */
+    drv_driven *a = &driver->driven[agent], *b = &driver->driven[other];
     const float *width_m = world->scene->width_m;
-    crossed_part own_part, its_part;
+    crossed_part a_part, b_part;
     const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
-    find_crossing(&driver->window, &own->corridor, &its->corridor, drv_larger(drv_min_crossing_distance_m, apart_m),
-                  &own_part, &its_part);
-    if (own_part.last < 0) return;
-    const passage own_passage = passage_of(own, own_part), its_passage = passage_of(its, its_part);
-    const bool goes_first = own_passage.arrive_s <= its_passage.arrive_s;
-    drv_driven *second = goes_first ? its : own;
-    const passage later = goes_first ? its_passage : own_passage, earlier = goes_first ? own_passage : its_passage;
+    find_crossing(&driver->window, &a->corridor, &b->corridor, drv_larger(drv_min_crossing_distance_m, apart_m),
+                  &a_part, &b_part);
+    if (a_part.last < 0) return;
+    const passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
+
+    /* the second one waits */
+    const bool a_goes_first = of_a.arrive_s <= of_b.arrive_s;
+    drv_driven *second = a_goes_first ? b : a;
+    const passage later = a_goes_first ? of_b : of_a, earlier = a_goes_first ? of_a : of_b;
     if (later.arrive_s < earlier.leave_s + clearance_s) drv_keep_gap(&second->follower, later.gap_m, 0.0f);
 }
 
@@ -200,8 +204,8 @@ static bool follows(const drv_world *world, drv_driven *own, int32_t agent, int3
 
 /* ---- all ---- */
 
-/* Lowers the acceleration of an agent to what the vehicles near it allow, and those of the agents after it to what it
- * allows. */
+/* Lowers the acceleration of an agent to what the vehicles near it allow, and the accelerations of the agents of higher
+ * index to what this agent allows. */
 static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent, float reach_m) {
     drv_driven *own = &driver->driven[agent];
     const int32_t near =
@@ -210,7 +214,7 @@ static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver 
         const int32_t other = scratch->on_map.vehicle[driver->near[i]];
         if (drv_is_apart(world, agent, other)) continue;
         if (other < world->scene->num_agents && drives(world, other)) {
-            if (other < agent) continue; /* done from there */
+            if (other < agent) continue; /* the pair was considered there */
             const bool is_behind = follows(world, own, agent, other);
             const bool is_ahead = follows(world, &driver->driven[other], other, agent);
             if (!is_behind && !is_ahead) yield_to_first(world, driver, agent, other);
