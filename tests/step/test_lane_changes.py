@@ -10,14 +10,16 @@ LENGTH_M, WIDTH_M = 4.5, 2.0
 
 
 def cars(places, speeds):
-    """Cars that head along x, without a log but for their speed; the first one is the agent."""
+    """Cars that head along x, those of negative speed against it, without a log but for their speed; the first one is
+    the agent."""
     count = len(places)
     x_m, y_m = np.array(places, np.float32).T
     each = lambda value: np.full(count, value, np.float32)
+    heading_rad = np.where(np.array(speeds) < 0, np.pi, 0.0).astype(np.float32)
     return Objects(
         id=np.arange(count), kind=np.ones(count, np.uint8), length_m=each(LENGTH_M), width_m=each(WIDTH_M),
         height_m=each(1.5), goal_m=np.stack([x_m + 1500.0, y_m], axis=1), marked_expert=np.zeros(count, bool),
-        x_m=x_m[None], y_m=y_m[None], heading_rad=each(0.0)[None], vx_mps=np.array([speeds], np.float32),
+        x_m=x_m[None], y_m=y_m[None], heading_rad=heading_rad[None], vx_mps=np.array([speeds], np.float32),
         vy_mps=each(0.0)[None], valid=np.ones((1, count), bool))
 
 
@@ -86,6 +88,19 @@ def test_a_lane_that_ends_soon_or_leads_the_other_way_is_not_used():
         for _ in range(150):
             batch.step(np.full(1, 3 * 13 + 6))
             assert batch.vehicles()["y_m"][1] == 0.0
+
+
+def test_an_oncoming_car_that_changes_lanes_is_in_its_own_two_alone():
+    """It returns from the inner lane of the other direction, at y = 7 m, to the outer one, away from the car."""
+    roads = [("lane", [(-50.0, y_m), (800.0, y_m)][::step]) for y_m, step in ((0, 1), (3.5, 1), (7, -1), (10.5, -1))]
+    config = DriveConfig(others="idm", agents_per_world=1, **PASSES)
+    with Batch(make_scene("four lanes", cars([(300, 0), (0, 0), (30, 0), (25, 10.5)], [9, 9, 3, -9]), roads),
+               config=config) as batch:
+        batch.reset()
+        batch._core.state["y_m"][0, 3], batch._core.state["path_offset_m"][0, 2] = 7.0, 3.5
+        batch.step(np.full(1, 3 * 13 + 6))
+        assert batch._core.state["path_side"][0].tolist() == [1, 0, 0]
+        assert batch._core.state["path_offset_m"][0, 2] < 3.5
 
 
 def test_dense_traffic_changes_lanes_without_collision():

@@ -12,23 +12,24 @@
 #include "step/path_place.h"
 #include "step/rule_based.h"
 
-/* Time between two decisions of a vehicle. A slower one than the speed does not leave the lane of its path. */
+/* Time between two decisions of a vehicle, and the speed below which it does not leave the lane of its path. */
 static const float decision_s = 1.0f, slowest_change_mps = 1.0f;
 /* By how much a vehicle prefers the lane of its path: it has to be there in the end. */
 static const float own_lane_bias_mps2 = 0.3f;
-/* A vehicle changes to a lane beside its path if that goes on for what it drives in a time, and at least for a length.
- * When less than the second two are left, it has to return. */
+/* A vehicle changes to a lane beside its path if the lane goes on for what it drives in worth_s, at least worth_m.
+ * Where less is left of it than what it drives in return_s, at least return_m, it has to return. */
 static const float worth_s = 12.0f, worth_m = 80.0f, return_s = 8.0f, return_m = 50.0f;
 /* How far behind it a vehicle considers others. */
 static const float farthest_behind_m = 40.0f;
-/* A vehicle that has to return stops so far before the end of that lane: it needs the rest to drive to its own. */
+/* A vehicle that has to return stops this far before the end of the lane: it needs the rest to drive to its own. */
 static const float back_m = 30.0f;
-/* The change is complete, and another one may follow, at this distance from the middle of the lane. */
+/* A change is complete, and another one may follow, once the vehicle is this near to the middle of the lane. */
 static const float complete_m = 0.3f;
-/* A vehicle is in a lane if it would leave less than this gap to one that drives there. */
+/* A vehicle is in a lane if its lateral gap to one that drives there would be smaller. */
 static const float lane_gap_m = 0.3f;
-/* The sideways motion is that of a critically damped spring, with the distance driven in place of time; its length is
- * that driven in this time, and at least so far. A change of 3.5 m then takes about 6 s, with 2 m/s2 at most. */
+/* The sideways motion is that of a critically damped spring, with the distance driven in place of time. In place of its
+ * time constant it has a length: what the vehicle drives in sideways_s, at least sideways_m. A change of 3.5 m then
+ * takes 5.5 s, with 1.8 m/s2 at most, and longer below 5 m/s. */
 static const float sideways_s = 1.3f, sideways_m = 6.0f;
 
 /* ---- lanes ---- */
@@ -74,15 +75,18 @@ typedef struct lane_traffic {
     lane_vehicle ahead, behind;
 } lane_traffic;
 
-/* Whether a vehicle that is `left_m` to the left of a path, or will be at the end of its lane change, leaves no gap to
- * one that drives in a lane. */
-static bool is_in_lane(const drv_world *world, int32_t vehicle, int32_t other, float left_m, float lane_m) {
+/* Whether `other` leaves no gap to `vehicle` in the lane at `lane_m`: where it is now, `left_m` to the left of the
+ * path, on the way to the lane that it changes to, or there. `turn_cos` is the cosine of the angle between its heading
+ * and the path. */
+static bool is_in_lane(const drv_world *world, int32_t vehicle, int32_t other, float left_m, float turn_cos,
+                       float lane_m) {
     const drv_scene *scene = world->scene;
     const int32_t path = other - drv_scene_rule_first(scene);
     float shift_m = 0.0f;
     if (path >= 0 && path < scene->rule_based_count) {
         const drv_lateral lateral = drv_lateral_of(world, path);
         shift_m = lateral.target_m - lateral.now_m;
+        if (turn_cos < 0.0f) shift_m = -shift_m; /* the left of an oncoming vehicle is the right of the path */
     }
     const float low_m = drv_smaller(left_m, left_m + shift_m), high_m = drv_larger(left_m, left_m + shift_m);
     const float apart_m = 0.5f * (scene->width_m[vehicle] + scene->width_m[other]) + lane_gap_m;
@@ -107,12 +111,12 @@ static lane_traffic traffic_in(const drv_world *world, const drv_scratch *scratc
         const drv_point at = {world->x_m[other], world->y_m[other]};
         const int32_t point = drv_path_nearest(paths, low, high, at, ahead, 0.0f);
         const drv_path_offset there = drv_path_offset_from(paths, point, at);
-        if (!is_in_lane(world, vehicle, other, there.left_m, lane_m)) continue;
+        const float turn_cos = world->cos_heading[other] * paths->cos_heading[point] +
+                               world->sin_heading[other] * paths->sin_heading[point];
+        if (!is_in_lane(world, vehicle, other, there.left_m, turn_cos, lane_m)) continue;
 
         /* its gap and its speed along the path */
         const float along_m = (float)(point - start) * drv_path_pitch_m + there.along_m - world->path_m[path];
-        const float turn_cos = world->cos_heading[other] * paths->cos_heading[point] +
-                               world->sin_heading[other] * paths->sin_heading[point];
         const float gap_m = fabsf(along_m) - 0.5f * (scene->length_m[vehicle] + scene->length_m[other]);
         const lane_vehicle seen = {true, gap_m, drv_larger(0.0f, world->speed_mps[other] * turn_cos)};
         lane_vehicle *nearest = along_m > 0.0f ? &found.ahead : &found.behind;
@@ -176,7 +180,7 @@ void drv_lane_change_decide(drv_world *world, drv_scratch *scratch, int32_t path
     const int32_t near =
         drv_corridor_near(world, &scratch->on_map, vehicle, &corridor, farthest_behind_m, scratch->near);
 
-    /* back to the lane of the path, or to one beside it */
+    /* back to the lane of the path, or from it to the left and, if not there, to the right */
     int32_t *side = &world->path_side[path];
     const float all_m = reach_m + farthest_behind_m;
     if (*side != 0) {

@@ -25,11 +25,11 @@ DRV_STEP_API void drv_lane_change_begin(drv_world *world);
 /* Decides whether a vehicle changes lanes, in its steps for decisions. Needs the list of vehicles on the map. */
 DRV_STEP_API void drv_lane_change_decide(drv_world *world, drv_scratch *scratch, int32_t path);
 
-/* The distance from a vehicle's centre to where it has to be back in the lane of its path; INFINITY if it is in that
- * lane, or changes to it. */
+/* The distance from a vehicle's centre to where it has to stop if it is not back in the lane of its path by then;
+ * INFINITY if it is in that lane, or changes to it. */
 DRV_STEP_API float drv_lane_change_end_m(const drv_world *world, int32_t path);
 
-/* Moves a vehicle sideways by what it does in `driven_m`. */
+/* Moves a vehicle sideways, towards the middle of its lane, while it drives `driven_m`. */
 DRV_STEP_API void drv_lane_change_move(drv_world *world, int32_t path, float driven_m);
 
 #endif
