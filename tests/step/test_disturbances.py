@@ -81,6 +81,13 @@ def test_an_agent_that_is_blind_observes_no_vehicle_and_nothing_else_changes():
     assert hidden > 100
 
 
+def test_the_critic_of_a_blind_agent_observes_no_goals_of_partners():
+    with made({"partner_blindness": 1.0, "trigger_probability": 1.0}, critic_observations=True) as batch:
+        is_blind = left(batch, "partner_blindness") > 0
+        goals = batch.critic_observations[:, batch.critic_layout()["partner_goals/exists"].slice]
+        assert not goals[is_blind].any() and goals[~is_blind].any() and is_blind.any()
+
+
 @pytest.mark.parametrize("model", ["bicycle", "classic", "invertible_bicycle", "grip", "jerk", "single_track"])
 def test_an_agent_that_brakes_comes_to_rest_whatever_its_actions_are(model):
     with made({"phantom_braking": 1.0, "trigger_probability": 1.0, "duration_s": 40.0}, 2, action_type="continuous",

@@ -99,7 +99,7 @@ static void degrade_set(const drv_world *world, int32_t agent, int32_t index, fl
 }
 
 bool drv_sensors_drop(const drv_world *world, int32_t agent, int32_t index, int32_t slot) {
-    const float dropout = drv_record_errors_of(world->config, index).dropout;
+    const float dropout = errors_in_effect(world, agent, index).dropout;
     if (dropout == 0.0f) return false;
     return is_dropped(key_of(world, agent, STREAM_DROPOUT + STREAMS_OF_SET * index), slot, dropout);
 }
