@@ -66,6 +66,7 @@ static void append(list *list, int item) {
 }
 
 static void fill_lists(map *map) {
+    /* the segments of each cell itself */
     const size_t cells = (size_t)map->columns * (size_t)map->rows;
     list *own = calloc(cells, sizeof *own);
     map->near = calloc(cells, sizeof *map->near);
@@ -76,6 +77,8 @@ static void fill_lists(map *map) {
         append(&own[cell], i);
         if (s->kind == 3) append(&map->edges[cell], i);
     }
+
+    /* those near each cell, ring by ring, so that a full list holds the nearest */
     for (int row = 0; row < map->rows; row++)
         for (int column = 0; column < map->columns; column++) {
             list *near = &map->near[row * map->columns + column];
@@ -108,6 +111,8 @@ reference *reference_open(int worlds, int agents, int logged, int vehicles, int 
     *all = (reference){.worlds = worlds, .agents = agents, .logged = logged, .vehicles = vehicles, .frames = frames,
                        .trial_steps = trial_steps, .partners = partners, .roads = roads, .dt = dt, .start = start,
                        .log = log, .observations = observations, .rewards = rewards};
+
+    /* the map, and the cells that cover it */
     map *map = &all->map;
     float right = -1e9f, top = -1e9f;
     map->left = map->bottom = 1e9f;
@@ -124,6 +129,8 @@ reference *reference_open(int worlds, int agents, int logged, int vehicles, int 
     map->columns = 1 + (int)fmaxf((right - map->left) / cell_m, 0.0f);
     map->rows = 1 + (int)fmaxf((top - map->bottom) / cell_m, 0.0f);
     fill_lists(map);
+
+    /* the worlds */
     all->states = calloc((size_t)worlds, sizeof *all->states);
     for (int i = 0; i < worlds; i++) {
         all->states[i].vehicles = calloc((size_t)vehicles, sizeof(vehicle));
@@ -213,6 +220,7 @@ static bool on_road_edge(const map *map, const vehicle *car) {
 static float clipped(float value) { return fminf(fmaxf(value, -1.0f), 1.0f); }
 
 static void observe(const reference *all, const world *state, int agent, float *out) {
+    /* the agent itself */
     const vehicle *ego = &state->vehicles[agent];
     const float c = cosf(ego->heading), s = sinf(ego->heading);
     const float goal_x = ego->goal_x - ego->x, goal_y = ego->goal_y - ego->y;
@@ -228,6 +236,8 @@ static void observe(const reference *all, const world *state, int agent, float *
     out[7] = ego->overlapping;
     out[8] = ego->off_road;
     out += EGO_FLOATS;
+
+    /* vehicles in view, in the order of the scene */
     int filled = 0;
     for (int i = 0; i < all->vehicles && filled < all->partners; i++) {
         const vehicle *other = &state->vehicles[i];
@@ -245,6 +255,8 @@ static void observe(const reference *all, const world *state, int agent, float *
         slot[7] = 0.25f;
     }
     out += SLOT_FLOATS * all->partners;
+
+    /* segments near its cell */
     const list *near = &all->map.near[cell_of(&all->map, ego->x, ego->y)];
     for (int i = 0; i < near->count && i < all->roads; i++) {
         const segment *road = &all->map.segments[near->items[i]];
@@ -279,10 +291,14 @@ void reference_step(reference *all, const int64_t *actions) {
     for (int number = 0; number < all->worlds; number++) {
         world *state = &all->states[number];
         const int first = number * all->agents;
+
+        /* motion */
         if (state->clock >= all->trial_steps) begin(all, state);
         state->clock++;
         replay(all, state);
         for (int i = 0; i < all->agents; i++) move(&state->vehicles[i], (int)actions[first + i], all->dt);
+
+        /* events and rewards, then observations */
         for (int i = 0; i < all->agents; i++) {
             vehicle *car = &state->vehicles[i];
             bool overlapping = false;
