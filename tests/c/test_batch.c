@@ -80,9 +80,9 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_CODE(c->on_goal, 4, "on_goal")
     BREAK_NUMBER(c->goal_spacing_m, 0.0f, 10001.0f, "goal_spacing_m")
     BREAK_CODE(c->goals, 17, "goals")
-    BREAK(c->goals, 2, "goals") /* no goal follows another */
+    BREAK(c->goals, 2, "goals") /* on_goal is not next */
     BREAK_CODE(c->max_goals, 10001, "max_goals")
-    BREAK(c->max_goals, 1, "max_goals") /* no goal follows another */
+    BREAK(c->max_goals, 1, "max_goals") /* on_goal is not next */
     BREAK_CODE(c->on_collision, 3, "on_collision")
     BREAK_CODE(c->on_offroad, 3, "on_offroad")
     BREAK_NUMBER(c->stopped_share_limit, -0.1f, 1.1f, "stopped_share_limit")
@@ -180,7 +180,7 @@ TEST(a_scene_without_what_a_reward_term_needs_is_refused) {
     drv_scene_release(test.scene);
 }
 
-TEST(a_scene_without_a_lane_graph_is_refused_where_goals_follow_one_another) {
+TEST(a_scene_without_a_lane_graph_is_refused_where_on_goal_is_next) {
     batch_fixture test;
     set_up_scene(&test, small_config(), 1);
     drv_batch_setup setup = test.setup;

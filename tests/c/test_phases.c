@@ -83,6 +83,7 @@ static const float heights_m[2 * SMALL_FRAMES + 1] = {0.1f, 0.2f, 0.3f, 0.4f, 0.
  * the sign, and two vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its
  * front. */
 static drv_scene *make_scene(int32_t variant) {
+    /* parts that only some configs need */
     enum { LOGS = 2 * SMALL_FRAMES };
     small_scene small;
     float crossing_x_m[LOGS], crossing_y_m[LOGS], crossing_heading_rad[LOGS], crossing_vx_mps[LOGS];
@@ -101,6 +102,8 @@ static drv_scene *make_scene(int32_t variant) {
     small.input.point_z_m = point_z_m;
     small.input.start_z_m = small.input.goal_z_m = small.input.log_z_m = small.input.control_z_m = heights_m + variant;
     small.input.script_count = variant == 0;
+
+    /* all that is near */
     small.goal_x_m[0] = 8.0f;
     small.goal_y_m[0] = 0.0f;
     small.goal_x_m[1] = small.x_m[1];
@@ -116,6 +119,8 @@ static drv_scene *make_scene(int32_t variant) {
     /* reached, where nothing stops the agent, at about the end of a trial */
     small.control_line_m[0] = small.control_line_m[2] = 13.0f;
     small.control_line_m[4] = small.control_line_m[6] = variant > 0 ? 4.0f : 13.0f;
+
+    /* what the other variants have instead */
     if (variant == 1) {
         const float before_start_m[4] = {63.0f, 2.0f, 63.0f, -2.0f};
         memcpy(small.control_line_m + 8, before_start_m, sizeof before_start_m);
@@ -285,6 +290,7 @@ static void check_all_seen(drv_config config) {
 }
 
 TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
+    /* every kind of response to events */
     drv_config config = small_config();
     config.scene_order = DRV_ORDER_CYCLE;
     config.min_speed_mps = -5.0f;
@@ -298,6 +304,8 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.on_goal = DRV_STOP;
     config.max_trials = 1;
     check_config(config, 3);
+
+    /* options that exclude those below */
     drv_config jumps = config;
     jumps.dynamics = DRV_STATE;
     jumps.action_type = DRV_CONTINUOUS;
@@ -307,6 +315,8 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     masked.max_speed_mps = 6.0f;
     masked.coplayers = 0.5f; /* one of two agents in the first scene, none in the second */
     check_config(masked, 6);
+
+    /* draws, disturbances and next goals */
     config.draw_reward_weights = 1;
     config.range_reward_goal_high = 2.0f;
     config.hidden_steering_gain_low = 0.5f;
@@ -320,6 +330,8 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.goal_radius_m = 5.0f;
     config.goal_spacing_m = 90.0f;
     check_config(config, 6);
+
+    /* lane changes, which take longer than the other runs */
     drv_config passing = small_config();
     passing.idm_lane_changes = 1;
     check_steps(passing, 7, 50);

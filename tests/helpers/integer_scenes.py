@@ -25,7 +25,7 @@ FASTEST = 300
 GOAL_RADIUS = 150
 """2 m, the default goal_radius_m."""
 GOAL_SPACING = 300
-"""4 m, of goals that follow one another."""
+"""4 m, from a goal to the next one."""
 LANE_END = 2250
 """30 m, where all lanes end."""
 FAR_GOAL = 150_000

@@ -24,20 +24,20 @@ def left(batch, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_agents_are_prone_with_half_the_probability_of_the_config(kind):
+def test_agents_can_have_one_with_half_the_probability_of_the_config(kind):
     worlds, agents, most = 400, 6, 0.4
     with made({kind: most, "trigger_probability": 1.0}, worlds, trial_steps=2) as batch:
-        prone = left(batch, kind).reshape(worlds, agents) > 0
+        can_have = left(batch, kind).reshape(worlds, agents) > 0
     # Uniform p from 0 to `most`: the variance of a world's share is most**2 / 12 + E[p (1 - p)] / agents.
     deviation = np.sqrt((most**2 / 12 + (most / 2 - most**2 / 3) / agents) / worlds)
-    assert abs(prone.mean() - most / 2) < 3 * deviation
+    assert abs(can_have.mean() - most / 2) < 3 * deviation
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("duration_s, steps", [(1.0, 10), (3.0, 30), (0.04, 1)])
-def test_it_begins_with_its_probability_for_those_who_are_prone_and_lasts_its_time(kind, duration_s, steps):
+def test_it_begins_with_its_probability_for_those_that_can_have_it_and_lasts_its_time(kind, duration_s, steps):
     with made({kind: 1.0, "trigger_probability": 1.0}, 16) as batch:
-        prone = left(batch, kind) > 0
+        can_have = left(batch, kind) > 0
     with made({kind: 1.0, "trigger_probability": 0.03, "duration_s": duration_s}, 16) as batch:
         counts = [left(batch, kind)]
         for _ in range(300):
@@ -46,9 +46,9 @@ def test_it_begins_with_its_probability_for_those_who_are_prone_and_lasts_its_ti
     before, after = np.array(counts[:-1]), np.array(counts[1:])
     begins = (before <= 1) & (after > 0)  # also one right after another
     assert set(after[begins]) == {steps} and (after[before > 1] == before[before > 1] - 1).all()
-    assert not begins[:, ~prone].any() and 0 < prone.sum() < len(prone)
-    at_risk = (before[:, prone] <= 1).sum()
-    assert abs(begins[:, prone].sum() / at_risk - 0.03) < 3 * np.sqrt(0.03 * 0.97 / at_risk)
+    assert not begins[:, ~can_have].any() and 0 < can_have.sum() < len(can_have)
+    at_risk = (before[:, can_have] <= 1).sum()
+    assert abs(begins[:, can_have].sum() / at_risk - 0.03) < 3 * np.sqrt(0.03 * 0.97 / at_risk)
 
 
 def test_steps_under_a_disturbance_are_invalid_and_pay_nothing():

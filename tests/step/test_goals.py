@@ -1,4 +1,4 @@
-"""Which goals does an agent have? Those that follow one another along the lanes."""
+"""Which goals does an agent have with on_goal="next"? One after another along the lanes."""
 
 from dataclasses import replace
 
@@ -245,6 +245,6 @@ def test_a_reward_for_the_route_to_the_first_goal_is_refused():
 
 
 @pytest.mark.parametrize(("name", "value", "default"), [("goal_spacing_m", 30.0, "40"), ("max_goals", 3, "None")])
-def test_fields_of_goals_that_follow_are_refused_where_none_follows(name, value, default):
+def test_fields_of_next_goals_are_refused_without_them(name, value, default):
     with pytest.raises(ConfigError, match=f"{name} is {value}; with on_goal 'stop' it must be {default}"):
         DriveConfig(on_goal="stop", **{name: value})

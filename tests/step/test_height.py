@@ -129,7 +129,7 @@ def test_rule_based_vehicles_yield_on_their_own_level_only():
     assert slowest_mps[BRIDGE_M] > 9.0 and slowest_mps[0.0] < 5.0
 
 
-def test_goals_that_follow_one_another_stay_on_their_level():
+def test_next_goals_stay_on_their_level():
     """The first goal is 2 m beside the lane of the bridge, and on that of the road below."""
     cars = [driver(0.0, -20.0, np.pi / 2, SPEED_MPS, goal_m=(2.0, 0.0))]
     batch = batch_of(overpass(BRIDGE_M, cars, on_bridge=(True,)), on_goal="next", goal_spacing_m=30.0,

@@ -39,8 +39,8 @@ enum {
     DRV_CODE_OUTCOME_SHIFT = 6
 };
 
-/* Parts that a scene has only where it was created with them: the logs of its agents, their routes, the lane graph,
- * which routes need too, and the lanes beside the paths of rule-based vehicles. */
+/* Parts that a scene has only where it was created with them: the logs of its agents, their routes, the lane graph, and
+ * the lanes beside the paths of rule-based vehicles. Routes and lanes beside paths need the lane graph, too. */
 enum {
     DRV_SCENE_AGENT_LOGS = 1,
     DRV_SCENE_ROUTES = 2,

@@ -16,12 +16,12 @@ typedef struct drv_lane_driver drv_lane_driver;
 typedef struct drv_lane_driver_setup {
     drv_scene *scene;
     /* The path of agent i: a polyline through points point_start[i] to point_start[i + 1], at least 2, no two
-     * neighbours at one place. Behind its end the path goes straight on. */
+     * neighbours at one place. Past its end the path goes straight on. */
     const int32_t *point_start; /* an entry per agent, and one more */
     const float *x_m, *y_m;
     const float *speed_mps; /* of each agent on a straight, above 0 */
-    float goal_mps;         /* at most, from `goal_reach_m` before the end of the polyline on */
-    float goal_reach_m;
+    float goal_mps;         /* highest speed near the goal and past it */
+    float goal_reach_m;     /* of the end of the polyline, within which that is near */
 } drv_lane_driver_setup;
 
 /* Creates a driver, which retains the scene. */
@@ -29,8 +29,8 @@ drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_d
 void drv_lane_driver_free(drv_lane_driver *driver); /* no-op on NULL */
 
 /* Writes acceleration and wheel angle of every agent of some worlds, agents_per_world of each; 0 for those that do not
- * drive. `drivers` has the driver of each scene of the batch, with that scene; NULL for scenes that none of these
- * worlds is in. A driver serves one call at a time. */
+ * drive. `drivers` has the driver of each scene of the batch, created for that scene; NULL for scenes that none of
+ * these worlds is in. A driver serves one call at a time. */
 drv_status drv_batch_drive(drv_batch *batch, drv_worlds worlds, drv_lane_driver *const *drivers,
                            float *acceleration_mps2, float *steering_rad, char *message);
 

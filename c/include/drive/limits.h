@@ -42,7 +42,8 @@ enum {
     /* Roads that differ by more than this in height, at one place, lie above each other: more than a step between two
      * carriageways, less than the room under a bridge. */
     DRV_LEVEL_HEIGHT_M = 3,
-    /* Of the heights of roads under vehicles: those of their centres have the limit of coordinates. */
+    /* Height of the road under a vehicle: half the vehicle's height below its centre, which has the limit of
+     * coordinates. */
     DRV_GROUND_LIMIT_M = 50100,
     /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */
     DRV_WHEELBASE_PERCENT = 60

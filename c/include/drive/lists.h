@@ -147,7 +147,7 @@
     X(float, goal_reveal_s, "f4", -1, 1e6, -1, "") /* below 0: always observed; 0: never */    \
     X(float, goal_reveal_share, "f4", 0, 1, NAN, "") /* of trials in which it is observed from early on */ \
     X(float, goal_reveal_delay_s, "f4", 0, 1e6, NAN, "") /* latest start of that */            \
-    X(float, vertical_clearance_m, "f4", DRV_LEVEL_HEIGHT_M, 1000, NAN, "") /* heights farther apart separate */ \
+    X(float, vertical_clearance_m, "f4", DRV_LEVEL_HEIGHT_M, 1000, NAN, "") /* heights within it are of one level */ \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_NEXT, NAN, "ignore stop remove next")            \
     X(float, goal_spacing_m, "f4", 0.1, 10000, NAN, "")                                        \
@@ -205,11 +205,13 @@
  * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; CANDIDATES, of
  * goals; LOG, frame_count x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1;
  * AGENT_LOG, agent_log_frames x the agents, likewise; SCRIPTS, scripted vehicles, whose SCRIPT_LINES have four numbers
- * each;
- * ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries.
- * The HEIGHTS of points, starts, goals, candidates, log entries and controls are read only if has_height is 1: those
- * of the road under a vehicle.
- * CONTROLS, traffic lights and signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a
+ * each; ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1
+ * entries.
+ *
+ * The HEIGHTS of points, starts, goals, candidates, log entries and controls are read only if has_height is 1; those of
+ * vehicles are heights of the road under them.
+ *
+ * CONTROLS are traffic lights and signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a
  * lane; PHASES of all lights; CONTROL_LOG, frame_count x control_count. CONTROL_STARTS have control_count + 1
  * entries, or none where there are no controls. Both ends of a range are allowed. */
 #define DRV_SCENE_ARRAYS(X) DRV_SCENE_COPIED(X) DRV_SCENE_CONVERTED(X)
@@ -229,8 +231,8 @@
     X(float, candidate_z_m, "f4", CANDIDATE_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)         \
     X(float, log_z_m, "f4", LOG_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)                     \
     X(uint8_t, log_valid, "u1", LOG, 0, 1) /* 1 where the vehicle is on the map */                    \
-    /* A scripted vehicle is a log-replay vehicle that exists only in the episodes that draw its option of its \
-     * group, which has `script_options` of them. Its log waits in frame 0 until an agent crosses its line: x, y \
+    /* A scripted vehicle is a log-replay vehicle that exists only in the episodes that draw its option, one \
+     * of the `script_options` of its group. Its log waits in frame 0 until an agent crosses its line: x, y \
      * of the left end, then of the right end, as the agent sees it. */                               \
     X(int32_t, script_vehicle, "i4", SCRIPTS, 0, DRV_OBJECT_LIMIT)                                    \
     X(int32_t, script_group, "i4", SCRIPTS, 0, DRV_OBJECT_LIMIT)                                      \
@@ -276,7 +278,7 @@
     X(float, point_y_m, "f4", POINTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
     X(float, point_z_m, "f4", POINT_HEIGHTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)         \
     /* The successors of road i are roads lane_successor[lane_start[i]] to [lane_start[i + 1]]. Both  \
-     * arrays may be NULL: the scene then has no lane graph, which only routes need. */               \
+     * arrays may be NULL: the scene then has no lane graph, see DRV_SCENE_LANE_GRAPH. */               \
     X(int32_t, lane_start, "i4", LINK_STARTS, 0, DRV_POINT_LIMIT)                                     \
     X(int32_t, lane_successor, "i4", LINKS, 0, DRV_POINT_LIMIT)                                       \
     /* The scene keeps the ends of phases, and the offsets, in whole steps. */                        \

@@ -61,11 +61,14 @@ static drv_status check_range(const char *name, double found, double low, double
 }
 
 drv_status drv_batch_check_config(const drv_config *config, char *message) {
+    /* each member by itself */
     drv_status status = DRV_OK;
     for (int32_t i = 0; status == DRV_OK && i < config_field_count; i++) {
         const drv_config_field *field = &config_fields[i];
         status = check_range(field->name, value_of(config, field), field->low, field->high, message);
     }
+
+    /* those that other members rule out */
     if (status == DRV_OK && !(drv_action_types_of(config->dynamics) >> config->action_type & 1))
         return drv_fail(message, DRV_ERROR_CONFIG, "action_type is %d; with dynamics %d it must be %d, continuous",
                         config->action_type, config->dynamics, DRV_CONTINUOUS);
@@ -143,6 +146,7 @@ static drv_status check_world_ids(const drv_batch_setup *setup, char *message) {
 }
 
 static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *scene, char *message) {
+    /* its agents */
     const drv_config *config = &setup->config;
     if (scene->num_agents > setup->agents_per_world)
         return drv_fail(message, DRV_ERROR_SCENE,
@@ -153,6 +157,8 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
         return drv_fail(message, DRV_ERROR_CONFIG,
                         "coplayers is %g; scene %.80s has %d agents, one of which must be no co-player, so it must be "
                         "at most %d", (double)config->coplayers, scene->name, scene->num_agents, scene->num_agents - 1);
+
+    /* what observations refer to, and their slots for all candidate goals */
     if (config->observation_type == DRV_INDEX && scene->segments.count > DRV_INDEX_LIMIT)
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s has %d road segments; index observations can name at most %d", scene->name,
@@ -209,6 +215,7 @@ static drv_status check_setup(const drv_batch_setup *setup, char *message) {
 static int32_t round_up(int32_t value, int32_t to) { return (value + to - 1) / to * to; }
 
 drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
+    /* the most of any scene */
     int32_t vehicles = setup->agents_per_world, rule_based = 0, controls = 0, scripts = 0;
     bool has_height = false;
     for (int32_t i = 0; i < setup->scene_count; i++) {
@@ -219,6 +226,8 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
         has_height = has_height || scene->has_height;
         if (scene->script_count > scripts) scripts = scene->script_count;
     }
+
+    /* elements of the state, none of what the config does not use */
     const drv_columns columns = drv_columns_of(&setup->config);
     const bool has_goal_lanes = drv_scene_parts_of(&setup->config) & DRV_SCENE_LANE_GRAPH;
     return (drv_sizes){.agents = setup->agents_per_world,
@@ -255,6 +264,8 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
 drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, char *message) {
     drv_status status = check_setup(setup, message);
     if (status != DRV_OK) return status;
+
+    /* check that indices and bytes stay in range */
     const drv_sizes sizes = drv_batch_sizes(setup);
     const int64_t agents = (int64_t)setup->num_worlds * sizes.agents;
     const int64_t averages = (int64_t)sizes.agents * sizes.max_trials * sizes.metrics;
@@ -266,6 +277,8 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
                         "%lld agents; at most %.3g bytes and %d agents are allowed",
                         setup->num_worlds, sizes.agents, sizes.max_trials, sizes.record_capacity, bytes,
                         (long long)agents, (double)block_limit_bytes, INT32_MAX);
+
+    /* return the sizes */
     const drv_action_space space = drv_action_space_of(&setup->config);
     *out = (drv_batch_needs){
         .block_bytes = drv_state_world_bytes(sizes) * (uint64_t)setup->num_worlds,

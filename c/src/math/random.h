@@ -15,9 +15,9 @@ typedef enum drv_purpose {
     DRV_PURPOSE_LIGHTS = 5, /* the offset of the lights of a junction */
     DRV_PURPOSE_GOAL_REVEAL = 6,
     DRV_PURPOSE_COPLAYERS = 7,
-    DRV_PURPOSE_BLINDNESS = 8, /* of which agents are prone to it, and when it begins */
-    DRV_PURPOSE_BRAKING = 9,
-    DRV_PURPOSE_GOAL_NEXT = 10, /* the lane of a fork on which goals go on */
+    DRV_PURPOSE_BLINDNESS = 8, /* which agents can be blind, and when they are */
+    DRV_PURPOSE_BRAKING = 9, /* likewise */
+    DRV_PURPOSE_GOAL_NEXT = 10, /* at each fork, the lane of the next goal */
     DRV_PURPOSE_SCRIPTS = 11, /* the option of a group */
     /* of the first hidden parameter; each further one has the next number, and the flip of the steering the last */
     DRV_PURPOSE_HIDDEN = 64,

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Header of a slab, in its first cache line. Allocations follow one another. */
+/* Header of a slab, in its first cache line. Its allocations are consecutive. */
 typedef struct slab {
     _Atomic int32_t references; /* reference count: the arena, and each allocation of drv_memory_acquire */
     uint8_t *next, *end;        /* free capacity */

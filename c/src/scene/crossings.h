@@ -28,7 +28,7 @@ static inline float drv_crossing_distance_m(float width_m, float other_width_m) 
 typedef struct drv_zones {
     int32_t count;
     int32_t *next; /* of each point of the paths: the first zone of its path that does not end before it; -1: none */
-    /* Of length count; the zones of a path follow one another. */
+    /* Of length count; the zones of a path are consecutive. */
     float *enter_m, *leave_m;    /* arc lengths along the path */
     int32_t *path;               /* index of the path */
     float *x_m, *y_m, *radius_m; /* a circle about the points of the zone */

@@ -182,7 +182,7 @@ typedef enum drv_rule {
       "", 0, 0, RULE_SCRIPT, "option of the group with which the object exists")                                      \
     X(FILE_SCRIPT_LINE, 123, 2, "scripts.line_m", "f4", EXTENT_SCRIPTS, EXTENT_FOUR,                                  \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
-      "x, y of the left end of the line, then of its right one, as an agent sees it that crosses")
+      "x, y of the left end of the line, then of its right one, as an agent that crosses it sees it")
 
 /* The largest finite float64; pi rounded to float32, which is larger than pi. */
 #define FILE_FINITE 1.7976931348623157e308

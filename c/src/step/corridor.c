@@ -13,8 +13,8 @@
 static const float side_gap_m = 0.3f;
 /* How far a vehicle looks ahead: what it drives in a time, but at least a distance. */
 static const float look_ahead_s = 4.0f, min_look_ahead_m = 20.0f;
-/* Vehicles that follow no known path are forecast for this time if they are faster than the speed; they cross a path if
- * the cosine of the angle between them is at most the last value. */
+/* Vehicles that follow no known path are forecast for this time if they are faster than moving_mps. They cross a path
+ * if the cosine of the angle between their heading and the path is at most crossing_cos. */
 static const float forecast_s = 3.0f, moving_mps = 0.5f, crossing_cos = 0.7f;
 
 float drv_look_ahead_m(float speed_mps) { return drv_larger(min_look_ahead_m, look_ahead_s * speed_mps); }

@@ -1,8 +1,8 @@
 /* Which agents are blind, or brake whatever their action is? The scheme of PufferDrive 3.
  *
- * An episode has a probability, uniform from 0 to the config's, with which each agent is prone to a disturbance. For
- * one that is prone it begins in each step with trigger_probability, and lasts for duration_s. Draws are a function of
- * seed, world, episode, step of the trial and agent, so all trials of an episode have the same. */
+ * Each episode draws, for each kind of disturbance, the probability that an agent can have it: uniformly from 0 to the
+ * config's. For an agent that can, it begins in each step with trigger_probability and lasts for duration_s. Draws are
+ * a function of seed, world, episode, step of the trial and agent, so all trials of an episode have the same. */
 #include "step/disturbances.h"
 
 #include "math/geometry.h"
@@ -12,20 +12,20 @@ static uint64_t key_of_draws(const drv_world *world, drv_purpose purpose, uint32
     return drv_random_bits(*world->seed, *world->id, *world->episode, purpose, index);
 }
 
-/* Whether the agent is prone in this episode, for which `most` is the highest probability. */
-static bool is_prone(const drv_world *world, int32_t agent, drv_purpose purpose, float most) {
+/* Whether the agent can have a disturbance in this episode; `most` is the config's probability. */
+static bool can_have(const drv_world *world, int32_t agent, drv_purpose purpose, float most) {
     const uint64_t key = key_of_draws(world, purpose, 0);
     const float probability = most * drv_random_share(drv_random_draw(key, 0));
     return drv_random_share(drv_random_draw(key, 1 + (uint32_t)agent)) < probability;
 }
 
-/* The coming steps of a disturbance, of which there were `left` before this step. */
+/* The number of coming steps in which a disturbance is on; `left` was that number before the step just taken. */
 static int32_t steps_after(const drv_world *world, int32_t agent, drv_purpose purpose, float most, int32_t left) {
     const drv_config *config = world->config;
     if (left > 1) return left - 1;
     const uint64_t key = key_of_draws(world, purpose, 1 + (uint32_t)*world->clock_steps);
     const float share = drv_random_share(drv_random_draw(key, (uint32_t)agent));
-    if (share >= config->disturbance_trigger_probability || !is_prone(world, agent, purpose, most)) return 0;
+    if (share >= config->disturbance_trigger_probability || !can_have(world, agent, purpose, most)) return 0;
     const int32_t steps = (int32_t)(config->disturbance_duration_s / world->scene->dt_s + 0.5f);
     return steps > 1 ? steps : 1;
 }
@@ -57,7 +57,7 @@ void drv_disturbances_apply(const drv_world *world, int32_t agent, drv_motion_bl
                                : speed_mps < 0.0f ? DRV_BRAKING_JERK_MPS3
                                                   : 0.0f;
         block->control[1][i] = 0.0f;
-        if (speed_mps == 0.0f) block->acceleration_mps2[i] = 0.0f; /* else it would go on, the other way */
+        if (speed_mps == 0.0f) block->acceleration_mps2[i] = 0.0f; /* else the vehicle would speed up backwards */
         return;
     case DRV_INVERTIBLE_BICYCLE: block->control[1][i] = wheels.y / (wheels.x * block->wheelbase_m[i]); break;
     default: block->control[1][i] = block->steering_rad[i]; break;

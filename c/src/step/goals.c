@@ -72,9 +72,9 @@ void drv_goals_begin(drv_world *world) {
     }
 }
 
-/* ---- goals that follow one another ---- */
+/* ---- next goals ---- */
 
-/* The most lanes between two goals. Only a circle of lanes without length has more. */
+/* The most lanes between two goals, so that the search ends on a circle of lanes without length, too. */
 enum { NEXT_LANE_LIMIT = 1024 };
 
 /* Draws a successor of a lane; -1 where it has none. */
@@ -137,8 +137,9 @@ static bool is_near_end(const drv_world *world, int32_t elapsed_steps) {
     return reveal_s != 0.0f && ((float)left_steps - 0.5f) * world->scene->dt_s <= reveal_s;
 }
 
-/* Whether this is one of the trials that show the agent its goal, drawn with the config's share, and their delay is
- * over. A number below the share is uniform below it, so that it also draws the delay. */
+/* Whether this is one of the trials that show the agent its goal, drawn with the config's share, and its delay is over.
+ * One number draws both: where it is below the share, it is uniform from 0 to the share, and the delay is in
+ * proportion. */
 static bool is_shown(const drv_world *world, int32_t agent, int32_t elapsed_steps) {
     const float share = world->config->goal_reveal_share;
     if (share == 0.0f) return false;

@@ -33,11 +33,11 @@ typedef struct drv_goal {
 /* The current goal of an agent, where goals have lanes. */
 DRV_STEP_API drv_goal drv_goals_current(const drv_world *world, int32_t agent);
 
-/* Replaces a goal by the one that follows it: goal_spacing_m further along the lanes, at each fork on a drawn one.
+/* Replaces a goal by its next one: goal_spacing_m further along the lanes, at each fork on a drawn one.
  * Returns false, and leaves the goal as it is, after max_goals and where lanes end. */
 DRV_STEP_API _Bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) __attribute__((noinline));
 
-/* Counts the goal that an agent has reached, and sets the one that follows it. Returns false where none does. */
+/* Counts the goal that an agent has reached, and sets its next one. Returns false where there is none. */
 DRV_STEP_API _Bool drv_goals_advance(drv_world *world, int32_t agent) __attribute__((noinline));
 
 /* Whether an agent observes its goal where the config hides goals. Not inlined: its caller would be slower where it is

@@ -74,6 +74,7 @@ typedef struct plan {
 /* Keeps the gaps to all vehicles ahead, `left_m` to the left of the path, and to those that cross it there. */
 static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surroundings around, float left_m,
                               plan *own) {
+    /* the corridor: as far as the vehicle looks ahead, and as it has to know whether it can leave the zone */
     drv_follower *follower = &own->follower;
     const int32_t rule_first = drv_scene_rule_first(world->scene);
     const int32_t rule_end = rule_first + world->scene->rule_based_count;
@@ -85,6 +86,8 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
     drv_corridor corridor = drv_corridor_of(world, &world->scene->paths, own->path, world->path_m[own->path],
                                             own->vehicle, length_m);
     corridor.left_m = left_m;
+
+    /* the vehicles near it */
     const int32_t near =
         drv_corridor_near(world, &scratch->on_map, own->vehicle, &corridor, around.forecast_m, scratch->near);
     for (int32_t i = 0; i < near; i++) {

@@ -57,7 +57,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, traffic_plan")                                                                                 \
     X(int32_t, "i4", arrival_step, DRV_RULE_BASED, "step at which it came near the crossing ahead; -1 not near",    \
       "trial_restart, traffic_plan")                                                                                 \
-    X(int32_t, "i4", path_side, DRV_LANE_CHANGERS, "of its path on which it drives or will: 1 left, 0 none, -1 right", \
+    X(int32_t, "i4", path_side, DRV_LANE_CHANGERS,                                                                   \
+      "its lane, or the one it changes to: 0 that of its path, 1 left of it, -1 right of it",                        \
       "trial_restart, traffic_plan")                                                                                 \
     X(float, "f4", path_offset_m, DRV_LANE_CHANGERS, "m to the left of its path", "trial_restart, traffic_plan")     \
     X(float, "f4", path_offset_slope, DRV_LANE_CHANGERS, "1, path_offset_m per metre driven",                        \
@@ -74,7 +75,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
-    /* agents: the lanes of goals, of which one follows another; no entries where nothing uses them */               \
+    /* agents: the lane of the current goal; no entries where nothing uses it */                                     \
     X(int32_t, "i4", goal_lane, DRV_NEXT_GOALS, "road of the goal; -1 on no lane", "trial_restart, trial_judge")  \
     X(float, "f4", goal_along_m, DRV_NEXT_GOALS, "m along it", "trial_restart, trial_judge")                         \
     X(int32_t, "i4", goal_turns, DRV_NEXT_GOALS, "lanes passed since the first goal", "trial_restart, trial_judge") \

@@ -54,6 +54,7 @@ static void write_start_channels(drv_world *world, bool first, bool is_step) {
 
 /* Sets the world to the start state of its scene. */
 static void begin_trial(drv_world *world, drv_scratch *scratch) {
+    /* the clock, the vehicles and the status of agents */
     *world->clock_steps = 0;
     *world->age_steps = 0;
     *world->pending = DRV_GOES_ON;
@@ -67,6 +68,8 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
     }
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
+
+    /* what the trial draws and measures; heights come before the events, which need them */
     drv_goals_begin(world);
     drv_hidden_begin(world);
     drv_mask_begin(world);
@@ -151,6 +154,7 @@ static int32_t goal_response(drv_world *world, int32_t agent) {
 
 /* Stores the events of a driving agent and applies the strongest of their responses. */
 static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
+    /* the events of the trial so far */
     const drv_config *config = world->config;
     const bool collision_onset = world->collision_onset[agent], offroad_onset = world->offroad_onset[agent];
     const bool goal_onset = world->goal_onset[agent];
@@ -166,6 +170,7 @@ static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
     const bool scores = goal_onset && (config->max_goals == 0 || on_goal == DRV_REMOVE);
     world->scored[agent] |= scores && obeyed && !world->had_collision[agent] && !world->had_offroad[agent];
 
+    /* the response, and the event that it is to */
     const int32_t on_collision = collision_onset ? config->on_collision : DRV_IGNORE;
     const int32_t on_offroad = offroad_onset ? config->on_offroad : DRV_IGNORE;
     const int32_t response = stronger(stronger(on_collision, on_offroad), stronger(on_violation, on_goal));

@@ -137,6 +137,7 @@ static uint64_t kth_distance_bytes(const drv_scene *scene) {
 __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes, const int32_t *first,
                                                        int32_t scene_count, const drv_config *config,
                                                        drv_arena *arena) {
+    /* measure and acquire */
     const uint64_t layout_begin = drv_round_up_to_line((uint64_t)scene_count * sizeof(drv_encoding));
     const uint64_t arrays_begin = layout_begin + drv_round_up_to_line(sizeof(drv_layout));
     uint64_t used = arrays_begin;
@@ -145,6 +146,8 @@ __attribute__((noinline)) static drv_encoding *lay_out(drv_scene *const *scenes,
             used += record_bytes(scenes[i], config) + candidate_bytes(scenes[i]) + kth_distance_bytes(scenes[i]);
     drv_encoding *encodings = drv_arena_acquire(arena, used);
     if (!encodings) return NULL;
+
+    /* set the pointers */
     drv_layout *layout = (drv_layout *)(void *)((uint8_t *)encodings + layout_begin);
     uint8_t *next = (uint8_t *)encodings + arrays_begin;
     *layout = drv_layout_of(config);
