@@ -1,7 +1,7 @@
 /* Which scripted vehicles does an episode have, and where are they?
  *
- * They are log-replay vehicles with a clock of their own. What they do until an agent crosses a line must not depend on
- * the option that was drawn, or observations give it away: that is up to the scene. */
+ * They are log-replay vehicles with a clock of their own. The scene has to ensure that what they do until an agent
+ * crosses a line does not depend on the option that was drawn, or observations reveal it. */
 #include "step/scripts.h"
 
 #include <stdbool.h>
