@@ -158,6 +158,7 @@ def scenes_hash(core: NativeBatch) -> np.ndarray:
         else:
             digest.update(f"{value!r};".encode())
 
+    # Parts that the core does not read, and those that a scene lacks, make no difference.
     for role in core.roles:
         for part in (role.objects, role.num_agents, role.log_replay_count, role.static_count, role.frames, role.dt_s,
                      role.trial_steps, role.scene.objects, role.scene.roads):

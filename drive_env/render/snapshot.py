@@ -74,6 +74,8 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     roles = batch.roles[int(batch.scene_index[world])]
     agents = roles.num_agents
     vehicles = batch.vehicles(world)
+
+    # States and events of all vehicles: those of agents, and those that follow from the role of the others.
     state = np.full(len(roles.objects), LOG_REPLAY, np.uint8)
     state[:agents] = STATE_OF_OUTCOME[trial["outcome"][:agents]]
     state[agents + roles.log_replay_count :] = RULE_BASED
@@ -83,6 +85,9 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     coplayer = np.zeros(len(roles.objects), bool)
     if batch.config.coplayers:
         coplayer[:agents] = batch.coplayer[world * batch.agents_per_world :][:agents]
+
+    # Where goals follow one another, only the outcome tells that the last one was reached.
+    has_last_goal = (batch.config.on_goal != "next") | (trial["outcome"] == OUTCOMES.index("goal"))
     return Snapshot(
         roles=roles, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],
         max_trials=batch.config.max_trials,
@@ -92,6 +97,6 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
         present=vehicles["present"], state=state,
         goal_m=trial["goal_m"][:agents].astype(np.float64),
-        goal_reached=(trial["had_goal"] & ((batch.config.on_goal != "next") | (trial["outcome"] == 1)))[:agents],
+        goal_reached=(trial["had_goal"] & has_last_goal)[:agents],
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
         light_state=batch.light_states(world), coplayer=coplayer)

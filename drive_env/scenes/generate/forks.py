@@ -179,6 +179,7 @@ class Script(NamedTuple):
 
 def objects_of(speed_mps: float, goal_m: tuple[float, float], others: Sequence[Script]) -> tuple[Objects, Scripts]:
     """The car of the agent, at (0, 0) and this speed, and the other objects, with their scripts."""
+    # Poses of all objects in all frames; the car of the agent, the first one, has no log.
     frames, count = max(2, *(len(other.poses) for other in others)), 1 + len(others)
     poses = np.full((frames, count, 3), np.nan)
     poses[0, 0] = 0.0
@@ -188,6 +189,8 @@ def objects_of(speed_mps: float, goal_m: tuple[float, float], others: Sequence[S
     moves = np.zeros((frames, count, 2))  # 0 in the first frame, in which objects with a script wait
     moves[1:] = (poses[1:, :, :2] - poses[:-1, :, :2]) / FRAME_S
     moves[0, 0] = (speed_mps, 0.0)
+
+    # Objects, each with the last place of its log as its goal.
     sizes_m = np.array([CAR_M, *(other.size_m for other in others)], np.float32)
     track = lambda values: np.where(valid & ~np.isnan(values), values, 0.0).astype(np.float32)
     codes = [OBJECT_KIND_CODES[kind] for kind in ("vehicle", *(other.kind for other in others))]
@@ -198,6 +201,8 @@ def objects_of(speed_mps: float, goal_m: tuple[float, float], others: Sequence[S
         marked_expert=np.arange(count) > 0, x_m=track(on_grid(poses[:, :, 0])), y_m=track(on_grid(poses[:, :, 1])),
         heading_rad=track(poses[:, :, 2]), vx_mps=track(on_grid(moves[:, :, 0])), vy_mps=track(on_grid(moves[:, :, 1])),
         valid=valid)
+
+    # Scripts of those objects that have one.
     scripted = [i for i, other in enumerate(others, 1) if other.group >= 0]
     column = lambda name: np.array([getattr(others[i - 1], name) for i in scripted])
     return objects, Scripts(

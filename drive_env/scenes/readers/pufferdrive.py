@@ -172,6 +172,7 @@ def _objects(table, kept, origin_m):
     def goal_place(at):
         return f"{_object_place(table, kept[at[0]])}: its goal"
 
+    # Positions first: a faulty one has moved the origin away from everything else.
     x_m = bounded_float32(track("x", origin_m[0]), position_place)
     y_m = bounded_float32(track("y", origin_m[1]), position_place)
     kinds = np.zeros(max(OBJECT_TYPES) + 1, np.uint8)
