@@ -248,8 +248,8 @@ class Scripts:
         group: (s,) int32, from 0 to s - 1.
         option: (s,) int32, from 0 to s - 1. A group has the options from 0 to its highest one, also those without an
             object.
-        line_m: (s, 4) float32, x and y of the left end of the line, then of its right end, as an agent sees it that
-            crosses.
+        line_m: (s, 4) float32, x and y of the left end of the line, then of its right end, as an agent that crosses
+            it sees it.
     """
 
     object: np.ndarray
