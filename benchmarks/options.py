@@ -37,6 +37,7 @@ OPTIONS = {
     "reward term of comfort": (DEFAULT, {"reward": {"discomfort_per_s": -0.1}}),
     "reward term of time to collision": (DEFAULT, {"reward": {"time_to_collision_per_s": -0.1}}),
     "reward_terms": (DEFAULT, {"reward_terms": True}),
+    "images": (DEFAULT, {"observation": {"type": "image"}}),
     "sensors, dropout": (DEFAULT, {"sensors": {"partner_dropout": 0.1, "road_dropout": 0.1}}),
     "sensors, noise of all records": (DEFAULT, {"sensors": {
         "partner_position_noise_m": 0.3, "partner_heading_noise_rad": 0.1, "partner_speed_noise_mps": 0.5,

@@ -37,7 +37,8 @@ def shared_table(config, needs, num_worlds: int) -> tuple[Shared, ...]:
     """
     return tuple(
         Shared(text(field.name), np.dtype(text(field.type)),
-               (num_worlds if field.per_world else needs.num_agents, *filter(None, (field.columns, field.depth))),
+               (num_worlds if field.per_world else needs.num_agents,
+                *filter(None, (field.columns, field.depth, field.width))),
                bool(field.per_world), text(field.meaning))
         for field in table(lib.drv_array_fields, "drv_array_field", config, needs))
 

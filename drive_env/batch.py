@@ -74,6 +74,8 @@ class Batch(ReadableWorlds):
             Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays this one.
         observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, which refer to
             `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
+        images: (R, layers, size, size) uint8, with `config.observation.type` "image" only: what each agent observes as
+            an image; `observations` are float32 then.
         critic_observations: (R, n) float32, with `config.critic_observations` only: what a critic may observe and the
             agent may not, the features of `critic_layout()`.
         action_mask: (R, n) bool, with `config.action_mask` only: which actions are valid next, one flag for each index

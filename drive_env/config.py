@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .binding import choices, ffi, lib
 from .errors import ConfigError
 from .fields import (
-    Check, Checked, Fields, Nested, choice, count, nested, number, number_or_share, plain_tuple, setting, span, switch)
+    Check, Checked, Fields, Nested, choice, count, nested, number, number_or_share, plain_tuple, setting, span, subset,
+    switch)
 
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 """What happens to an agent after an event."""
@@ -51,8 +52,9 @@ class ObservationConfig(Checked, group="observation"):
         256, "MiB", "memory of a batch for its cache of the roads around each sub-cell; without a cached list their "
         "selection takes longer", count(0, 1_048_576))
     type: str = setting(
-        "float32", "", "'float32': floats; 'float16': half floats; 'index': indices into tables, for `Batch` alone",
-        choice("float32", "float16", "index"), core="observation_type")
+        "float32", "", "'float32': floats; 'float16': half floats; 'index': indices into tables, for `Batch` alone; "
+        "'image': images, and beside them floats", choice("float32", "float16", "index", "image"),
+        core="observation_type")
     view_radius_m: float = setting(
         100.0, "m", "distance beyond which vehicles and road segments are not observed", number(1.0, 1000.0))
     candidates: int = setting(
@@ -82,6 +84,17 @@ class ObservationConfig(Checked, group="observation"):
         switch())
     reveal_hidden: bool = setting(
         False, "", "whether observations hold the hidden values of their agent, as `hidden/...`", switch())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImageConfig(Checked, group="image"):
+    """The form of images, which `observation.type` "image" turns on."""
+
+    size: int = setting(64, "pixels", "length of the sides of an image", count(16, 512))
+    metres_per_pixel: float = setting(1.0, "m", "length of the sides of a pixel", number(0.05, 10.0))
+    layers: tuple[str, ...] = setting(
+        ("edges", "lanes", "partners", "self", "goal"), "", "layers of an image; `controls` needs `traffic_controls`",
+        subset(*choices("image_layers")))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -328,6 +341,8 @@ class DriveConfig(Checked):
         number(1e-6, 1.0, none="off"))
     observation: Nested[ObservationConfig, Fields] = nested(
         ObservationConfig(), "the content and type of observations")
+    image: Nested[ImageConfig, Fields] = nested(
+        ImageConfig(), "the form of images, for `observation.type` 'image'", core="image_{}")
     sensors: Nested[SensorConfig, Fields] = nested(
         SensorConfig(), "noise and missing records of observations", core="sensor_{}")
     disturbances: Nested[DisturbanceConfig, Fields] = nested(
@@ -378,6 +393,7 @@ class DriveConfig(Checked):
         self._check_traffic_controls()
         self._check_goals()
         self._check_sensors()
+        self._check_image()
         self._check_mask(model)
         self._check_disturbances()
 
@@ -466,10 +482,23 @@ class DriveConfig(Checked):
             raise ConfigError(f"sensors.goal_position_noise_m is {noise_m}; with observation.goal_reveal_s 0 and "
                               "observation.goal_reveal_share 0, where the goal is never observed, it must be 0")
 
+    def _check_image(self) -> None:
+        """Raises a `ConfigError` if the form of images is set without images, or a layer shows nothing."""
+        if self.observation.type != "image":
+            for name in (field.name for field in fields(ImageConfig)):
+                value, default = getattr(self.image, name), getattr(ImageConfig, name)
+                if value != default:
+                    raise ConfigError(f"image.{name} is {value}; without observation.type 'image' it must be {default}")
+        elif "controls" in self.image.layers and not self.traffic_controls:
+            raise ConfigError(f"image.layers is {self.image.layers}; without traffic_controls it must not have "
+                              "'controls'")
+
     def _check_disturbances(self) -> None:
         """Raises a `ConfigError` if a disturbance has no effect, or its scheme is set without one."""
         chosen = self.disturbances
-        if chosen.partner_blindness and self.observation.partners == 0:
+        observes_partners = self.observation.partners > 0 or (
+            self.observation.type == "image" and "partners" in self.image.layers)
+        if chosen.partner_blindness and not observes_partners:
             raise ConfigError(f"disturbances.partner_blindness is {chosen.partner_blindness}; with "
                               "observation.partners 0 it must be 0")
         if chosen.phantom_braking and self.dynamics.model in ("delta_local", "state"):
@@ -493,7 +522,7 @@ def adapter_config(config: ConfigSource | None) -> DriveConfig:
     """
     config = checked_config(config)
     if config.observation.type == "index":
-        raise ConfigError("observation.type is 'index'; for an env it must be 'float32' or 'float16' (index "
+        raise ConfigError("observation.type is 'index'; for an env it must be 'float32', 'float16' or 'image' (index "
                           "observations are for Batch)")
     return config
 

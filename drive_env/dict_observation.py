@@ -12,6 +12,7 @@ from .config import DriveConfig
 from .errors import ConfigError, value_text
 from .layout import observation_layout, observation_sets
 from .names import named_arguments
+from .spaces import vector_type
 
 MASK = "_mask"
 """What the name of a set is followed by in that of its mask."""
@@ -66,10 +67,10 @@ class DictObservation:
         self._entries = _entries_of(config)
         self._size = max(entry.slice.stop for entry in self._entries.values())
         self.features: dict[str, tuple[str, ...]] = {name: entry.features for name, entry in self._entries.items()}
-        dtype = np.dtype(np.float16 if config.observation.type == "float16" else np.float32)
+        dtype = vector_type(config)
         members: dict[str, spaces.Space[Any]] = {}
         for name, entry in self._entries.items():
-            members[name] = spaces.Box(-1.0, 1.0, entry.shape, dtype.type)
+            members[name] = spaces.Box(-1.0, 1.0, entry.shape, dtype)
             if entry.slots:
                 members[name + MASK] = spaces.MultiBinary(entry.slots)
         self.space: spaces.Dict = spaces.Dict(members)

@@ -89,6 +89,16 @@ def choice(*offered: str) -> Check:
     return Check(fits, "one of " + ", ".join(repr(name) for name in offered))
 
 
+def subset(*offered: str) -> Check:
+    """A check for a tuple of some of the offered strings, in their order."""
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, tuple) and len(value) > 0 and value == tuple(name for name in offered if name in value)
+
+    return Check(fits, "a tuple of some of " + ", ".join(repr(name) for name in offered) + ", in this order",
+                 plain_tuple)
+
+
 def setting(default: Any, unit: str, meaning: str, check: Check, core: str | None = None) -> Any:
     """A field; `core` is its name in the core's config, if that differs."""
     return dataclasses.field(

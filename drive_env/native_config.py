@@ -13,7 +13,7 @@ __all__ = ["native_config"]
 
 
 class _Member(NamedTuple):
-    """A member of the core's config: its name, the number that encodes None, and the names of its codes."""
+    """A member of the core's config: its name, the number that encodes None, and the names of its codes or bits."""
 
     name: str
     none: float
@@ -21,6 +21,8 @@ class _Member(NamedTuple):
 
     def coded(self, value: Any) -> Any:
         """The number by which the core represents a value."""
+        if isinstance(value, tuple):
+            return sum(1 << self.choices.index(name) for name in value)
         if self.choices:
             return self.choices.index(value)
         return self.none if value is None else value

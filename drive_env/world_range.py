@@ -22,7 +22,7 @@ from .native_config import native_config
 from .per_world import checked_ages, checked_mask, checked_seeds, is_one_seed
 from .roles import Roles
 from .scenes import Scene
-from .spaces import action_space, observation_space
+from .spaces import action_space, observation_space, vector_type
 
 
 class _Optional:
@@ -81,6 +81,7 @@ class WorldRange:
     actions: npt.NDArray[Any]
     observations: npt.NDArray[Any]
     vehicle_table: npt.NDArray[np.float32]
+    images: npt.NDArray[np.uint8]
     critic_observations: npt.NDArray[np.float32]
     action_mask: npt.NDArray[np.bool_]
     rewards: npt.NDArray[np.float32]
@@ -102,6 +103,7 @@ class WorldRange:
 
     if not TYPE_CHECKING:
         vehicle_table = _Optional("observation.type", "'index'")
+        images = _Optional("observation.type", "'image'")
         critic_observations = _Optional("critic_observations", True)
         action_mask = _Optional("action_mask", True)
         reward_terms = _Optional("reward_terms", True)
@@ -241,9 +243,9 @@ class WorldRange:
     def restart_observations(self, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """The observation of each waiting agent after its world's next inner restart, (R, observation size) floats.
 
-        The floats have the type of `observations`, float32 where those are index observations. The entries of agents
-        that drive, of absent agents and of all agents in the last trial are zeros. With these a learner can compute the
-        value of the state after a wait before the wait is over.
+        The floats have the type of `observations`, float32 where those are index observations; images have no such
+        counterpart. The entries of agents that drive, of absent agents and of all agents in the last trial are zeros.
+        With these a learner can compute the value of the state after a wait before the wait is over.
 
         Args:
             out: a C-contiguous array of that type and shape to fill; None allocates one.
@@ -253,7 +255,7 @@ class WorldRange:
             DriveMemoryError: there is no memory for a new array.
         """
         self._check_open()
-        dtype = np.dtype(np.float16 if self.config.observation.type == "float16" else np.float32)
+        dtype = np.dtype(vector_type(self.config))
         shape = (self.num_agents, self.observation_size)
         if out is None:
             out = aligned_block(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)

@@ -19,6 +19,7 @@ from drive_env import (
     DriveError,
     DynamicsConfig,
     HiddenConfig,
+    ImageConfig,
     ObservationConfig,
     RewardConfig,
     RewardRanges,
@@ -68,6 +69,13 @@ def group(kind, choices, wrong):
     return bad, (kind(), {}, choices, kind(**choices))
 
 
+def subset(*offered):
+    """Tuples of some of the offered names, in their order; a list is read as a tuple."""
+    bad = ((), offered[::-1], offered[:1] * 2, (*offered, "more"), (offered[0], 1), (offered,), offered[0],
+           None, 1.0, True, {}, object())
+    return bad, (offered, offered[1:3], offered[-1:], list(offered))
+
+
 EVENT_RESPONSES = choice("ignore", "stop", "remove")
 FIELDS = {
     "dt_s": number(0.001, 2.0, none=True),
@@ -100,6 +108,7 @@ FIELDS = {
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
     "hidden": group(HiddenConfig, {"steering_gain": (0.5, 1.5)}, "steering_gain"),
     "sensors": group(SensorConfig, {"partner_dropout": 0.5}, 0.5),
+    "image": group(ImageConfig, {"size": 32}, 0.5),
     "disturbances": group(DisturbanceConfig, {"phantom_braking": 0.5}, 0.5),
     "log_ema_alpha": number(0.0, 0.999999),
 }
@@ -108,7 +117,7 @@ OBSERVATIONS = {
     "roads": count(0, 1024),
     "road_selection": choice("exact", "near"),
     "road_memory_mib": count(0, 1_048_576),
-    "type": choice("float32", "float16", "index"),
+    "type": choice("float32", "float16", "index", "image"),
     "view_radius_m": number(1.0, 1000.0),
     "candidates": count(0, 64), "goals": count(0, 16),
     "controls": count(0, 255),
@@ -118,6 +127,11 @@ OBSERVATIONS = {
     "steps_share": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
     "time_left": choice("off", "actor"),
     "reveal_hidden": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
+}
+IMAGES = {
+    "size": count(16, 512),
+    "metres_per_pixel": number(0.05, 10.0),
+    "layers": subset("edges", "lines", "lanes", "crosswalks", "controls", "partners", "self", "goal"),
 }
 DYNAMICS = {
     "model": choice("bicycle", "classic", "invertible_bicycle", "delta_local", "grip", "jerk", "single_track", "state"),
@@ -154,16 +168,18 @@ REWARDS = {name: number(-1e3, 1e3) for name in (
 REWARD_RANGES = {name: span(-1e3, 1e3) for name in REWARDS}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
           HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES, SensorConfig: SENSORS,
-          DisturbanceConfig: DISTURBANCES}
+          DisturbanceConfig: DISTURBANCES, ImageConfig: IMAGES}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward.",
          HiddenConfig: "hidden.", RewardRanges: "reward_ranges.", SensorConfig: "sensors.",
-         DisturbanceConfig: "disturbances."}
+         DisturbanceConfig: "disturbances.", ImageConfig: "image."}
 NEEDED = {
     **dict.fromkeys([(DriveConfig, "on_red_light"), (DriveConfig, "on_stop_sign"), (RewardConfig, "red_light"),
                      (RewardConfig, "stop_sign"), (RewardRanges, "red_light"), (RewardRanges, "stop_sign")],
                     {"traffic_controls": True}),
     (ObservationConfig, "controls"): {"traffic_controls": True},
     (DriveConfig, "idm_lane_changes"): {"others": "idm"},
+    (DriveConfig, "image"): {"observation": {"type": "image"}},
+    **{(ImageConfig, name): {"observation": {"type": "image"}, "traffic_controls": True} for name in IMAGES},
     (DynamicsConfig, "friction"): {"dynamics": {"model": "grip"}},
     **{(HiddenConfig, name): {"dynamics": "grip"} for name in HIDDEN},
     **dict.fromkeys([(HiddenConfig, "scope"), (HiddenConfig, "per")], {"hidden": {"steering_flip": 0.5}}),
@@ -237,6 +253,10 @@ def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
     ({"reward_ranges": {"red_light": (-1.0, 0.0)}}, r"reward_ranges\.red_light is \(-1\.0, 0\.0\); it must be None, "),
     ({"reward_ranges": {"stop_sign": (-1.0, 0.0)}}, r"reward_ranges\.stop_sign is \(-1\.0, 0\.0\); it must be None, "),
     ({"dynamics": {"friction": 0.4}}, r"dynamics\.friction is 0\.4; for dynamics\.model 'bicycle', .* must be 1\.0$"),
+    ({"image": {"size": 32}}, r"image\.size is 32; without observation\.type 'image' it must be 64$"),
+    ({"image": {"layers": ("goal",)}}, r"image\.layers is \('goal',\); without observation\.type 'image' it must "),
+    ({"observation": {"type": "image"}, "image": {"layers": ("controls",)}},
+     r"image\.layers is \('controls',\); without traffic_controls it must not have 'controls'$"),
     ({"hidden": {"scope": "trial"}}, r"hidden\.scope is 'trial'; where no hidden parameter varies, it must be 'epi"),
     ({"hidden": {"per": "world"}}, r"hidden\.per is 'world'; where no hidden parameter varies, it must be 'agent'$"),
 ])

@@ -16,6 +16,7 @@ from drive_env import (
     DriveConfig,
     DynamicsConfig,
     HiddenConfig,
+    ImageConfig,
     ObservationConfig,
     RewardConfig,
     RewardRanges,
@@ -31,11 +32,12 @@ CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_g
                      hidden={"steering_gain": (0.5, 1.5)},
                      reward=RewardConfig(goal=2.5, progress_per_m=0.01))
 PLAIN = (bool, int, float, str, tuple, type(None))
-NESTED = {"observation": ObservationConfig, "sensors": SensorConfig, "disturbances": DisturbanceConfig,
-          "dynamics": DynamicsConfig, "hidden": HiddenConfig,
+NESTED = {"observation": ObservationConfig, "image": ImageConfig, "sensors": SensorConfig,
+          "disturbances": DisturbanceConfig, "dynamics": DynamicsConfig, "hidden": HiddenConfig,
           "reward_ranges": RewardRanges, "reward": RewardConfig}
 FIELDS = [(kind, field.name) for kind in (DriveConfig, *NESTED.values()) for field in dataclasses.fields(kind)
-          if field.name not in NESTED and "pair" not in field.metadata["check"].allowed]
+          if field.name not in NESTED and "pair" not in field.metadata["check"].allowed
+          and field.name != "layers"]  # no scalars
 
 
 def through_json(config):
@@ -171,11 +173,12 @@ def flat(config):
 @pytest.mark.parametrize("group", NESTED)
 def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
     field = dataclasses.fields(NESTED[group])[-1].name
-    value = {"time_left": "actor", "friction": 0.5, "reveal_hidden": True, "per": "world"}.get(field, 0.25)
+    value = {"time_left": "actor", "friction": 0.5, "reveal_hidden": True, "per": "world",
+             "layers": ["goal"]}.get(field, 0.25)
     value = [-0.5, 0.25] if group == "reward_ranges" else value
     # The last fields of some groups have an effect in some configs alone.
     base = DriveConfig(traffic_controls=True, dynamics="grip", hidden={"steering_flip": 0.5},
-                       disturbances={"phantom_braking": 0.5})
+                       observation={"type": "image"}, disturbances={"phantom_braking": 0.5})
     config = base.replace(**{group: {field: value}})
     assert config == base.replace(**{group: NESTED[group](**getattr(base, group).to_dict() | {field: value})})
     assert flat(config) == flat(base) | {f"{group}.{field}": value}

@@ -117,8 +117,9 @@ def test_every_field_is_documented(found):
 
 
 @pytest.mark.parametrize("adapter", [found for name, found in CLASSES.items() if re.search(r"Drive\w*Env$", name)])
-def test_the_error_of_an_adapter_names_both_observation_types_it_takes(adapter):
-    assert "float16 where `config.observation.type`" in adapter.__doc__
+def test_the_error_of_an_adapter_names_every_observation_type_it_takes(adapter):
+    text = " ".join(adapter.__doc__.split())
+    assert "vectors of float32, or by `config.observation.type` of float16, or images of uint8" in text
     for name, member in vars(adapter).items():
         docstring = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
         assert not re.search(r"observation[^.;]* float32", docstring), name

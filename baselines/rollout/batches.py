@@ -35,10 +35,11 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
     """This rank's batches, one per env group, and their device buffers.
 
     Raises:
-        ValueError: the worlds do not divide by ranks and env groups, or the config has index observations.
+        ValueError: the worlds do not divide by ranks and env groups, or observations are indices or images.
     """
-    if env.drive.observation.type == "index":
-        raise ValueError("observation.type is 'index'; the policy reads floats, so it must be 'float32' or 'float16'")
+    if (kind := env.drive.observation.type) not in ("float32", "float16"):
+        raise ValueError(f"observation.type is {kind!r}; the policy reads vectors, so it must be 'float32' or "
+                         "'float16'")
     groups = env.env_groups or (2 if ranks.device.type == "cuda" else 1)
     local_worlds = ranks.local_share("num_worlds", env.num_worlds)
     if local_worlds % groups:

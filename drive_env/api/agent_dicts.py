@@ -36,7 +36,7 @@ class AgentDicts:
 
     def __init__(self, batch: Batch, names: list[str], form: ObservationForm, copy: bool, finished: str) -> None:
         self._batch, self._names, self._form, self._copy, self._finished = batch, names, form, copy, finished
-        self._views, self._optional_channels = list(batch.observations), optional_channels(batch)
+        self._views, self._optional_channels = list(form.array), optional_channels(batch)
         self._templates = _InfoTemplates()
         self._codes: bytes | None = None
         self._infos: list[dict[str, bool | int]] = []
@@ -87,13 +87,11 @@ class AgentDicts:
 
     def observations(self) -> dict[str, Observation]:
         """The observation of each agent, (observation size,) or a dict."""
-        if not self._copy and self._form.is_flat:
+        if not self._copy and self._form.is_array:
             return self._all_views.copy()
-        observations = self._batch.observations
         if not self._copy:
-            return dict(zip(self.agents, compress(self._form.of_each(observations), self._stays)))
-        chosen = observations.copy() if self._all else observations[self.indices]
-        return dict(zip(self.agents, self._form.of_each(chosen)))
+            return dict(zip(self.agents, compress(self._form.of_each(copy=False), self._stays)))
+        return dict(zip(self.agents, self._form.of_each(slice(None) if self._all else self.indices)))
 
     def infos(self) -> dict[str, dict[str, Any]]:
         """A fresh info for each agent."""

@@ -30,15 +30,15 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
 
     An episode is `config.max_trials` trials of one scene; the restart between two trials is a step that ignores the
     action (`info["invalid_step"]`). `terminated` and `truncated` refer to the episode; after either, call `reset`. A
-    `reset` after `close` opens the env again. Observations are float32, or float16 where `config.observation.type` is
-    "float16".
+    `reset` after `close` opens the env again. Observations are vectors of float32, or by `config.observation.type` of
+    float16, or images of uint8.
 
     Args:
         scenes, config: as for `Batch`; `agents_per_world` is 1. `config.others` sets what the scene's other vehicles
             do.
         render_mode: None, "rgb_array" (`render` returns a picture) or "human" (a window shows every step); both need
             the extra [render].
-        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors.
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -110,7 +110,7 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
                 self._info())
 
     def _observation(self) -> Observation:
-        return self._form.of(self.batch.observations[0].copy())
+        return self._form.of(0)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are valid next, as sb3-contrib's MaskablePPO reads it; needs `config.action_mask`.
@@ -147,8 +147,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     """Many worlds with one agent each as a Gymnasium `VectorEnv`, on one multi-threaded `Batch`.
 
     After `reset(seed=s)` sub-environment i equals, bit for bit, a `DriveEnv` after `reset(seed=s + i)`. Observations
-    are float32, or float16 where `config.observation.type` is "float16". Restarts between trials are steps of their own
-    in all modes; `autoreset_mode` sets what happens after an episode:
+    are vectors of float32, or by `config.observation.type` of float16, or images of uint8. Restarts between trials are
+    steps of their own in all modes; `autoreset_mode` sets what happens after an episode:
 
     * NEXT_STEP (default): the next step ignores this sub-environment's action and returns the first observation of the
       new episode.
@@ -163,7 +163,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         copy: whether observations are copies; with False they are views that the next call overwrites.
         render_mode: None, or "rgb_array": `render` returns one picture for each sub-environment (extra [render]).
         max_episode_steps: must be None (`make_vec` passes it); `config.trial_steps` sets the time limit.
-        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors.
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -258,7 +258,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
             return self._observations(), rewards, terminations, truncations, self._infos(np.ones(self.num_envs, bool))
         final_obs = np.full(self.num_envs, None, dtype=object)
         for env in np.flatnonzero(done):
-            final_obs[env] = self._form.of(batch.observations[env].copy())
+            final_obs[env] = self._form.of(int(env))
         final = {"final_obs": final_obs, "_final_obs": done.copy(),
                  "final_info": self._infos(done), "_final_info": done.copy()}
         batch.reset(worlds=done)
@@ -277,7 +277,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         return self.batch.action_mask.copy()
 
     def _observations(self) -> Observation:
-        return self._form.of(self.batch.observations.copy() if self.copy else self.batch.observations)
+        return self._form.of(copy=self.copy)
 
     def _infos(self, mask: np.ndarray) -> dict:
         """One array per key, and in `_key` the mask of the sub-environments that it holds for, as in any `VectorEnv`.

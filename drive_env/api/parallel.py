@@ -80,7 +80,8 @@ class DriveParallelEnv(ParallelEnv):
     Agent `agent_i` is index i of `batch`, a one-world `Batch`. An agent leaves `agents` when its termination or
     truncation is raised and does not return before `reset`. An agent that waits for the next trial of the episode
     stays: its action is ignored and may be missing. After the end, `step({})` returns empty dicts. A `reset` after
-    `close` opens the env again. Observations are float32, or float16 where `config.observation.type` is "float16".
+    `close` opens the env again. Observations are vectors of float32, or by `config.observation.type` of float16, or
+    images of uint8.
 
     `infos[agent]` always holds `trial_ended`, `truncation`, `removed`, `invalid_step`, `stopped`, `first` (bool),
     `trial_index` and `outcome` (int, index into `drive_env.OUTCOMES`: 0 except in the step that decides the agent's
@@ -96,7 +97,7 @@ class DriveParallelEnv(ParallelEnv):
         finished: "leave", or "wait": agents that are done stay until the episode ends for all, and their flags are
             raised then, for libraries that need a constant set of agents.
         copy: whether observations are copies; with False they are views that the next call overwrites.
-        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors.
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

@@ -45,7 +45,7 @@ class DriveVecEnv(VecEnv):
     action. In the step that ends an episode, an env is done, its observation is the first one of the next episode, and
     its info holds the true last one as `terminal_observation`. `TimeLimit.truncated` marks an episode that was cut
     while the agent was driving, so that SB3 bootstraps. Every info holds the channels of docs/channels.md. Observations
-    are float32, or float16 where `config.observation.type` is "float16".
+    are vectors of float32, or by `config.observation.type` of float16, or images of uint8, for "CnnPolicy".
 
     Args:
         scenes, config, threads: as for `Batch`.
@@ -58,7 +58,7 @@ class DriveVecEnv(VecEnv):
             `invalid_step` in its info until then, a reward of 0, and its action is ignored. SB3 has no loss mask, so
             its losses include these steps, a bias that grows with the wait: prefer "ego", or a learner with a mask.
         render_mode: None, or "rgb_array": `render` returns one picture of all worlds (extra [render]).
-        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of flat vectors;
+        dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays;
             they are for "MultiInputPolicy".
 
     Attributes:
@@ -112,7 +112,7 @@ class DriveVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = self._infos()
-        return self._form.of(self.batch.observations.copy())
+        return self._form.of()
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Sets the seed of the next `reset`, and of that one alone.
@@ -167,12 +167,12 @@ class DriveVecEnv(VecEnv):
         if dones.any():
             ended = np.flatnonzero(dones).tolist()
             for env in ended:
-                infos[env]["terminal_observation"] = self._form.of(batch.observations[env].copy())
+                infos[env]["terminal_observation"] = self._form.of(env)
             batch.reset(worlds=dones[::batch.agents_per_world])
             begun = self._infos()
             for env in ended:
                 self.reset_infos[env] = begun[env]
-        return self._form.of(batch.observations.copy()), rewards, dones, infos
+        return self._form.of(), rewards, dones, infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are valid next, as sb3-contrib's MaskablePPO reads it; needs `config.action_mask`.

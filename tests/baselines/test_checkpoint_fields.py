@@ -31,8 +31,8 @@ SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "rever
           "red_light", "stop_sign", "distance_to_log_per_m_s", "route_progress_per_m", "min_speed_mps", "target_kl"}
 """Numbers that may be negative."""
 
-PARTS = {"env", "model", "ppo", "run", "drive", "observation", "sensors", "disturbances", "dynamics", "hidden",
-         "reward", "reward_ranges", "scene_parameters"}
+PARTS = {"env", "model", "ppo", "run", "drive", "observation", "image", "sensors", "disturbances", "dynamics",
+         "hidden", "reward", "reward_ranges", "scene_parameters"}
 """Nested configs, and other objects; missing fields get their frozen values."""
 
 

@@ -24,6 +24,7 @@ def by_pickle(batch):
     {"dynamics": "single_track"},
     {"hidden": {"steering_gain": (0.5, 1.5), "action_delay_steps": (0, 3), "scope": "trial"}},
     {"critic_observations": True, "observation": {"time_left": "critic"}},
+    {"observation": {"type": "image"}, "image": {"size": 16}},
     {"disturbances": {"phantom_braking": 1.0, "trigger_probability": 0.2}},
     {"sensors": {"partner_dropout": 0.3, "road_position_noise_m": 0.2}},
     {"reward": {"route_progress_per_m": 0.1}},

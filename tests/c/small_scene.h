@@ -52,6 +52,7 @@ static inline drv_config small_config(void) {
         .vertical_clearance_m = 4.0f,
         .goal_max_speed_mps = -1.0f, .goal_reveal_s = -1.0f, .goal_spacing_m = 40.0f, .on_goal = DRV_REMOVE,
         .on_collision = DRV_STOP, .on_offroad = DRV_STOP, .stopped_share_limit = 0.0f,
+        .image_size = 8, .image_metres_per_pixel = 2.0f, .image_layers = (1 << DRV_IMAGE_LAYER_COUNT) - 1,
         .partners = 4, .roads = 8, .road_memory_mib = 1, .view_radius_m = 100.0f, .time_left = DRV_TIME_LEFT_ACTOR,
         .steps_share = 1,
         .scene_order = DRV_ORDER_RANDOM, .restart = DRV_RESTART_AUTO, .reward_goal = 1.0f, .reward_collision = -0.5f,

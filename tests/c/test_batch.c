@@ -91,6 +91,11 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK(c->coplayers, 64.0f, "coplayers")
     BREAK_CODE(c->roads, 4097, "roads")
     BREAK_NUMBER(c->view_radius_m, 0.0f, 10001.0f, "view_radius_m")
+    BREAK(c->image_size, 0, "image_size")
+    BREAK(c->image_size, 4097, "image_size")
+    BREAK_NUMBER(c->image_metres_per_pixel, 0.0f, 1001.0f, "image_metres_per_pixel")
+    BREAK(c->image_layers, 0, "image_layers")
+    BREAK(c->image_layers, 1 << DRV_IMAGE_LAYER_COUNT, "image_layers")
     BREAK_CODE(c->time_left, 3, "time_left")
     BREAK(c->time_left, DRV_TIME_LEFT_CRITIC, "time_left")
     BREAK(c->goal_reveal_share, 0.5f, "goal_reveal_share") /* of goals that are always observed */

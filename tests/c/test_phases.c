@@ -181,9 +181,9 @@ static void begin_rollout(rollout *run, drv_config config) {
     const int32_t arrays = drv_array_fields(&config, &needs, fields, ARRAY_LIMIT);
     for (int32_t i = 0; i < arrays; i++) {
         const int32_t columns = fields[i].columns ? fields[i].columns : 1;
-        const int32_t depth = fields[i].depth ? fields[i].depth : 1;
+        const int32_t depth = fields[i].depth ? fields[i].depth : 1, width = fields[i].width ? fields[i].width : 1;
         const int32_t entries = fields[i].per_world ? 1 : needs.agents_per_world;
-        const size_t bytes = (size_t)(entries * columns * depth) * item_bytes(fields[i].type);
+        const size_t bytes = (size_t)(entries * columns * depth * width) * item_bytes(fields[i].type);
         uint8_t *array = calloc(NUM_WORLDS, bytes);
         memcpy((uint8_t *)&run->arrays + fields[i].offset, &array, sizeof array);
         watch_array(run, 0, (watched){fields[i].name, fields[i].phases,
@@ -314,6 +314,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     masked.action_mask = 1; /* excludes delays, which another config has */
     masked.max_speed_mps = 6.0f;
     masked.coplayers = 0.5f; /* one of two agents in the first scene, none in the second */
+    masked.observation_type = DRV_IMAGE;
     check_config(masked, 6);
 
     /* draws, disturbances and next goals */

@@ -215,6 +215,26 @@ def test_a_policy_of_several_inputs_trains_on_dicts_of_what_flat_observations_ho
     DQN("MultiInputPolicy", env, learning_starts=32, buffer_size=100, policy_kwargs=TINY_NET, seed=0).learn(64)
 
 
+@pytest.mark.parametrize("as_dicts", [False, True])
+def test_a_convolutional_policy_trains_on_images(as_dicts):
+    config = SMALL.replace(observation={"type": "image"}, image={"size": 36})
+    if not as_dicts:  # the check warns of arrays of slots, which dicts have
+        check_env(single(config))
+    env, ends = DriveVecEnv(TOWNS, num_worlds=2, config=config, dict_observations=as_dicts), 0
+    image_of = lambda observation: observation["image"] if as_dicts else observation
+    env.seed(5)
+    np.testing.assert_array_equal(image_of(env.reset()), env.batch.images)
+    for _ in range(40):
+        observations, _, dones, infos = env.step(np.full(2, 84))
+        np.testing.assert_array_equal(image_of(observations), env.batch.images)
+        for index in np.flatnonzero(dones):
+            true_last = image_of(infos[index]["terminal_observation"])
+            assert true_last.dtype == np.uint8 and (true_last != env.batch.images[index]).any()
+            ends += 1
+    assert ends
+    PPO("MultiInputPolicy" if as_dicts else "CnnPolicy", env, n_steps=16, batch_size=32, n_epochs=1, seed=0).learn(64)
+
+
 def test_the_same_seed_trains_the_same_policy_on_the_adapter_and_on_single_envs():
     def trained(env):
         model = PPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, policy_kwargs=TINY_NET, seed=0)

@@ -22,6 +22,7 @@ from drive_env import (
     DriveParallelEnv,
     DynamicsConfig,
     HiddenConfig,
+    ImageConfig,
     ObservationConfig,
     RewardConfig,
     RewardRanges,
@@ -32,7 +33,8 @@ from drive_env.action_space import action_dimensions
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
-from drive_env.binding import choices
+from drive_env.binding import choices, lib, text
+from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
 from drive_env.layout import critic_layout, observation_layout
 from drive_env.scenes.generate import GENERATORS
@@ -80,6 +82,11 @@ def hidden_table():
                                          if field.name in hidden_parameters(model)), field.metadata["meaning"]]
             for field in dataclasses.fields(HiddenConfig) if field.name in HIDDEN_PARAMETERS]
     return table(["parameter", "models", "meaning"], rows)
+
+
+def layers_table():
+    entries = table_of_core(lib.drv_image_layer_kinds, "drv_image_layer_kind")
+    return table(["layer", "pixels"], [[code(text(entry.name)), text(entry.meaning)] for entry in entries])
 
 
 def kinds_table():
@@ -274,6 +281,8 @@ TABLES = {
     ("docs/config.md", "observation"): lambda: config_table(ObservationConfig),
     ("docs/config.md", "dynamics"): lambda: config_table(DynamicsConfig),
     ("docs/config.md", "hidden"): lambda: config_table(HiddenConfig),
+    ("docs/config.md", "image"): lambda: config_table(ImageConfig),
+    ("docs/observation.md", "layers"): layers_table,
     ("docs/config.md", "sensors"): lambda: config_table(SensorConfig),
     ("docs/config.md", "disturbances"): lambda: config_table(DisturbanceConfig),
     ("docs/hidden.md", "parameters"): hidden_table,

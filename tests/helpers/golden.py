@@ -134,6 +134,13 @@ ROLLOUTS = {
         "partner_position_noise_m": 0.5, "partner_heading_noise_rad": 0.1, "partner_speed_noise_mps": 1.0,
         "partner_dropout": 0.2, "road_position_noise_m": 0.1, "road_heading_noise_rad": 0.02, "road_dropout": 0.3,
         "ego_speed_noise_mps": 0.3, "goal_position_noise_m": 2.0}},
+    # Images of all layers, and of some in a log.
+    "intersection/images": {**TWO_TRIALS, "on_collision": "remove", "traffic_controls": True,
+                            "observation": {"type": "image"}, "image": {"size": 32, "metres_per_pixel": 1.5, "layers": (
+                                "edges", "lines", "lanes", "crosswalks", "controls", "partners", "self", "goal")},
+                            "disturbances": {"partner_blindness": 1.0, "trigger_probability": 0.1}},
+    "map_942/images": {"observation": {"type": "image"}, "max_trials": 2, "trial_steps": 40,
+                       "image": {"layers": ("edges", "crosswalks", "partners", "goal")}},
     # Agents that are blind, or brake whatever their action is.
     "town/disturbed": {**TWO_TRIALS, "on_collision": "remove", "action_type": "continuous", "disturbances": {
         "partner_blindness": 1.0, "phantom_braking": 1.0, "trigger_probability": 0.1, "duration_s": 0.6}},

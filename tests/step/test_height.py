@@ -65,6 +65,20 @@ def test_an_agent_observes_what_it_would_without_the_other_level(selection):
         assert np.array_equal(*rows) and len(rows[0]) > 20
 
 
+def test_an_image_shows_what_it_would_without_the_other_level():
+    layers = ("edges", "lines", "lanes", "crosswalks", "controls", "partners", "self", "goal")
+    choices = {**IGNORE_ALL, "traffic_controls": True, "observation": {"type": "image"}, "image": {"layers": layers}}
+    bridge = stop_sign(overpass(BRIDGE_M), (1, 3, 1, -3), 3)
+    batch, alone = batch_of(bridge, **choices), batch_of(
+        stage([driver(-20.0, 0.0, 0.0, SPEED_MPS)], BELOW), **choices)
+    for _ in range(STEPS):
+        for each in (batch, alone):
+            each.step(np.full(each.num_agents, 3 * 13 + 6))
+        assert np.array_equal(batch.images[0], alone.images[0])
+    controls = layers.index("controls")
+    assert batch.images[1, controls].any() and batch.images[1, 0].any() and batch.images[0, 0].any()
+
+
 def test_a_car_on_a_ramp_follows_its_height():
     scene = stage([driver(-90.0, 0.0, 0.0, SPEED_MPS), driver(0.0, -20.0, np.pi / 2, 0.0)], BELOW + ABOVE)
     points_m = 0.05 * (scene.roads.x_m + 100.0)

@@ -59,6 +59,7 @@ typedef struct drv_batch_needs {
     int32_t vehicles_per_world;
     int32_t observation_size;  /* floats per agent */
     int32_t observation_bytes; /* bytes per agent */
+    int32_t image_layers, image_size; /* layers per agent, and pixels of their sides */
     int32_t critic_size;       /* floats per agent */
     int32_t mask_size;         /* flags per agent */
     int32_t action_width;      /* numbers per agent */
@@ -85,7 +86,7 @@ typedef struct drv_arrays {
 #undef X
 } drv_arrays;
 
-/* One array of drv_arrays: (entries, columns, depth) numbers, one entry per agent or per world. */
+/* One array of drv_arrays: (entries, columns, depth, width) numbers, one entry per agent or per world. */
 typedef struct drv_array_field {
     const char *name;
     const char *type;   /* numpy's letter and size */
@@ -94,6 +95,7 @@ typedef struct drv_array_field {
     int32_t per_world; /* 0: one entry per agent */
     int32_t columns;   /* 0: the array has one dimension */
     int32_t depth;     /* 0: it has no third dimension */
+    int32_t width;     /* 0: it has no fourth dimension */
     int32_t offset;    /* of the pointer in drv_arrays */
 } drv_array_field;
 

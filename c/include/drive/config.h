@@ -26,9 +26,21 @@ typedef enum drv_dynamics {
     DRV_DYNAMICS_COUNT
 } drv_dynamics;
 typedef enum drv_action_type { DRV_DISCRETE = 0, DRV_MULTI_DISCRETE = 1, DRV_CONTINUOUS = 2 } drv_action_type;
-/* The element type of an observation: floats, half floats, or an index observation, from which the floats can be
- * rebuilt (see drv_index_layout). */
-typedef enum drv_observation_type { DRV_FLOAT32 = 0, DRV_FLOAT16 = 1, DRV_INDEX = 2 } drv_observation_type;
+/* The form of an observation: floats, half floats, an index observation, from which the floats can be rebuilt (see
+ * drv_index_layout), or floats and beside them an image, in an array of its own. */
+typedef enum drv_observation_type {
+    DRV_FLOAT32 = 0,
+    DRV_FLOAT16 = 1,
+    DRV_INDEX = 2,
+    DRV_IMAGE = 3
+} drv_observation_type;
+/* The layers that images may have; drv_config.image_layers has bit i for layer i. */
+typedef enum drv_image_layer {
+#define X(symbol, name, meaning) DRV_IMAGE_##symbol,
+    DRV_IMAGE_LAYERS(X)
+#undef X
+    DRV_IMAGE_LAYER_COUNT
+} drv_image_layer;
 /* Which road segments an agent observes: the nearest to it, or to the centre of its sub-cell. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
 /* Where the share of the trial that is left is observed: nowhere, by agents and critics, or by critics alone. */

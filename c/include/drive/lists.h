@@ -9,15 +9,18 @@
  *
  * X(type, name, numpy type, AGENTS or WORLDS, shape, phases that change it, meaning)
  *
- * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, that
- * of its CRITIC, the MASK of its actions, its TERMS of the reward, or the vehicle TABLE of a world. The numpy type of
- * actions and observations, "" here, depends on the config. COPLAYER is ONE that only some configs have. */
+ * An array has one entry per agent or per world. An entry is ONE number, the ACTION of an agent, its OBSERVATION, its
+ * IMAGE, the observation of its CRITIC, the MASK of its actions, its TERMS of the reward, or the vehicle TABLE of a
+ * world. The numpy type of actions and observations, "" here, depends on the config. COPLAYER is ONE that only some
+ * configs have. */
 #define DRV_ARRAYS(X)                                                                                              \
     X(void, actions, "", AGENTS, ACTION, "",                                                                       \
       "int64 indices of the two discrete action types, or float32 shares of the limits in [-1, 1]")                \
     X(uint8_t, observations, "", AGENTS, OBSERVATION, "observe_write", "observation vectors, or index observations") \
     X(float, vehicle_table, "f4", WORLDS, TABLE, "observe_write",                                                  \
       "records of the vehicles that index observations refer to; the first is zeros. NULL for other types")        \
+    X(uint8_t, images, "u1", AGENTS, IMAGE, "observe_write",                                                      \
+      "what the agent observes as an image, layer by layer. NULL for types without images")                       \
     X(float, critic_observations, "f4", AGENTS, CRITIC, "critic_write",                                           \
       "what a critic may observe and the agent may not. NULL where the config's critic_observations is 0")         \
     X(uint8_t, action_mask, "b1", AGENTS, MASK, "mask_write",                                                     \
@@ -127,13 +130,29 @@
     X(FRICTION, friction, config->friction, 1e-3, 10, "friction of tyres and road")                                  \
     X(WHEELBASE, wheelbase_factor, 1, 1e-2, 100, "factor of the distance between the axles")
 
+/* The layers of an image, in their order.
+ *
+ * X(SYMBOL, name, meaning) */
+#define DRV_IMAGE_LAYERS(X)                                                                                          \
+    X(EDGES, edges, "road edges")                                                                                    \
+    X(LINES, lines, "painted lines")                                                                                 \
+    X(LANES, lanes, "centre lines of lanes")                                                                         \
+    X(CROSSWALKS, crosswalks, "outlines of crosswalks")                                                              \
+    X(CONTROLS, controls, "stop lines: 255 at a red light or stop sign, 170 at a yellow light or yield sign, 85 at a " \
+                          "green light")                                                                             \
+    X(PARTNERS, partners, "other vehicles: 128 at rest, 255 at the highest speed, 1 at the same speed in reverse")   \
+    X(SELF, self, "the agent's own vehicle, likewise")                                                               \
+    X(GOAL, goal, "the area of the agent's goal; of one outside of the image, at the border in its direction")
+
+#define DRV_IMAGE_LAYER_NAME(symbol, name, meaning) #name " "
+
 /* The settings that all worlds of a batch share, other than the weights of the reward.
  *
  * X(type, name, numpy type, lowest, highest, value of None, choices)
  *
  * Within these ranges the arithmetic is valid; Python's ranges are narrower: what makes sense for a user. `value of
  * None` is the number that stands for Python's None, NAN where there must be a value. The choices of an enum are in the
- * order of its codes, from 0. */
+ * order of its codes, from 0; those of a set in the order of its bits. */
 #define DRV_CONFIG(X)                                                                          \
     X(int32_t, max_trials, "i4", 1, 10000, NAN, "")                                            \
     X(int32_t, action_type, "i4", DRV_DISCRETE, DRV_CONTINUOUS, NAN, "discrete multi_discrete continuous") \
@@ -167,7 +186,7 @@
     X(int32_t, controls, "i4", 0, DRV_SLOT_LIMIT, NAN, "") /* slots of lights and signs */     \
     X(int32_t, road_selection, "i4", DRV_ROADS_EXACT, DRV_ROADS_NEAR, NAN, "exact near")       \
     X(int32_t, road_memory_mib, "i4", 0, 1 << 24, NAN, "") /* of the road cache */             \
-    X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_INDEX, NAN, "float32 float16 index")   \
+    X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_IMAGE, NAN, "float32 float16 index image") \
     X(float, view_radius_m, "f4", 1e-2, 10000, NAN, "")                                        \
     X(int32_t, time_left, "i4", DRV_TIME_LEFT_OFF, DRV_TIME_LEFT_CRITIC, NAN, "off actor critic") \
     X(int32_t, steps_share, "i4", 0, 1, NAN, "") /* whether trial/steps_share is observed */   \
@@ -175,6 +194,9 @@
     X(int32_t, action_mask, "i4", 0, 1, NAN, "") /* whether the array of that name exists */ \
     X(int32_t, reward_terms, "i4", 0, 1, NAN, "") /* whether the array of that name exists */   \
     X(int32_t, reveal_hidden, "i4", 0, 1, NAN, "")                                             \
+    X(int32_t, image_size, "i4", 1, 4096, NAN, "") /* of the sides, in pixels */               \
+    X(float, image_metres_per_pixel, "f4", 1e-3, 1000, NAN, "")                                \
+    X(int32_t, image_layers, "i4", 1, (1 << DRV_IMAGE_LAYER_COUNT) - 1, NAN, DRV_IMAGE_LAYERS(DRV_IMAGE_LAYER_NAME)) \
     X(float, disturbance_partner_blindness, "f4", 0, 1, NAN, "")                               \
     X(float, disturbance_phantom_braking, "f4", 0, 1, NAN, "")                                 \
     X(float, disturbance_trigger_probability, "f4", 0, 1, NAN, "")                             \

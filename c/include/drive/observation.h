@@ -41,7 +41,13 @@ typedef struct drv_index_layout {
     int32_t head_count, observation_bytes;
 } drv_index_layout;
 
+/* A layer of images, in the order of drv_image_layer. */
+typedef struct drv_image_layer_kind {
+    const char *name, *meaning;
+} drv_image_layer_kind;
+
 /* Each writes up to `capacity` entries and returns how many there are. */
+int32_t drv_image_layer_kinds(drv_image_layer_kind *out, int32_t capacity);
 int32_t drv_observation_layout(const drv_config *config, drv_feature *out, int32_t capacity);
 /* The features of the observation of a critic, one float32 vector per agent. */
 int32_t drv_critic_layout(const drv_config *config, drv_feature *out, int32_t capacity);

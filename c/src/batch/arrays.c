@@ -3,14 +3,14 @@
 
 #include "batch/batch.h"
 
-enum { ONE, ACTION, OBSERVATION, CRITIC, MASK, TERMS, TABLE, COPLAYER };
+enum { ONE, ACTION, OBSERVATION, IMAGE, CRITIC, MASK, TERMS, TABLE, COPLAYER };
 
 static const struct array {
     drv_array_field field;
     int32_t shape;
 } arrays[] = {
 #define X(type, name, letter, per, shape, phases, meaning) \
-    {{#name, letter, phases, meaning, per, 0, 0, (int32_t)offsetof(drv_arrays, name)}, shape},
+    {{#name, letter, phases, meaning, per, 0, 0, 0, (int32_t)offsetof(drv_arrays, name)}, shape},
     DRV_ARRAYS(X)
 #undef X
 };
@@ -29,6 +29,10 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
             field.columns =
                 config->observation_type == DRV_INDEX ? needs->observation_bytes : needs->observation_size;
             break;
+        case IMAGE:
+            field.columns = needs->image_layers;
+            field.depth = field.width = needs->image_size;
+            break;
         case CRITIC: field.columns = needs->critic_size; break;
         case MASK: field.columns = needs->mask_size; break;
         case TERMS: field.columns = DRV_TERM_COUNT; break;
@@ -44,6 +48,7 @@ static drv_array_field shaped(const struct array *array, const drv_config *confi
 /* Whether a batch of this config has an array of this shape. */
 static bool is_bound(int32_t shape, const drv_config *config) {
     switch (shape) {
+        case IMAGE: return config->observation_type == DRV_IMAGE;
         case CRITIC: return config->critic_observations;
         case MASK: return config->action_mask;
         case COPLAYER: return config->coplayers > 0.0f;

@@ -11,6 +11,7 @@
 #include "view/critic.h"
 #include "view/disturbances.h"
 #include "view/hidden.h"
+#include "view/image.h"
 #include "view/layout.h"
 #include "view/sensors.h"
 #include "view/weights.h"
@@ -101,6 +102,7 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
                         config->action_mask);
     if (status == DRV_OK) status = drv_weights_check(config, message);
     if (status == DRV_OK) status = drv_sensors_check(config, message);
+    if (status == DRV_OK) status = drv_image_check(config, message);
     if (status == DRV_OK) status = drv_disturbances_check(config, message);
     return status == DRV_OK ? drv_hidden_check(config, message) : status;
 }
@@ -287,6 +289,8 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
         .vehicles_per_world = sizes.vehicles,
         .observation_size = drv_layout_size(&setup->config),
         .observation_bytes = drv_layout_bytes(&setup->config),
+        .image_layers = drv_image_layers(&setup->config),
+        .image_size = setup->config.image_size,
         .critic_size = drv_critic_size(&setup->config),
         .mask_size = drv_action_mask_size(&space),
         .action_width = space.width,

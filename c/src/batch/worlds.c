@@ -10,8 +10,9 @@ void drv_batch_measure_arrays(drv_batch *batch) {
     const int32_t count = drv_array_fields(&batch->config, &batch->needs, fields, DRV_ARRAY_COUNT);
     for (int32_t i = 0; i < count; i++) {
         const int64_t columns = fields[i].columns ? fields[i].columns : 1;
-        const int64_t depth = fields[i].depth ? fields[i].depth : 1;
-        batch->entry_bytes[fields[i].offset / (int32_t)sizeof(void *)] = columns * depth * (fields[i].type[1] - '0');
+        const int64_t depth = fields[i].depth ? fields[i].depth : 1, width = fields[i].width ? fields[i].width : 1;
+        const int32_t array = fields[i].offset / (int32_t)sizeof(void *), item_bytes = fields[i].type[1] - '0';
+        batch->entry_bytes[array] = columns * depth * width * item_bytes;
     }
 }
 

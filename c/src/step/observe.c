@@ -10,6 +10,7 @@
 #include "step/goals.h"
 #include "step/height.h"
 #include "step/hidden.h"
+#include "step/image.h"
 #include "step/on_map.h"
 #include "step/partners.h"
 #include "step/phases.h"
@@ -362,11 +363,11 @@ void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scrat
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) { /* a chosen agent is on the map */
         if (!chosen[agent]) continue;
         drv_roads_prefetch(world, agent + 1, scratch);
-        if (type == DRV_FLOAT32) {
-            observe_agent(world, agent, scratch, (float *)out + agent * size);
-        } else {
+        if (type == DRV_FLOAT16) {
             observe_agent(world, agent, scratch, scratch->observation);
             write_halves(scratch->observation, (int32_t)size, (uint16_t *)out + agent * size);
+        } else {
+            observe_agent(world, agent, scratch, (float *)out + agent * size);
         }
     }
 }
@@ -397,9 +398,12 @@ void drv_observe_write(drv_world *world, drv_scratch *scratch) {
         const bool just_acted = world->recorded[agent] || world->status[agent] == DRV_DRIVING;
         scratch->chosen[agent] = !off_map && just_acted;
         /* The observation of a removed agent is zeroed once, when it leaves or when its world starts. */
-        if (off_map && (just_acted || *world->clock_steps == 0))
+        if (off_map && (just_acted || *world->clock_steps == 0)) {
             memset(world->out.observations + agent * observation_bytes, 0, (size_t)observation_bytes);
+            if (type == DRV_IMAGE) drv_image_clear(world, agent);
+        }
     }
     if (type == DRV_INDEX) write_index_observations(world, scratch->chosen, scratch);
     else drv_observe_agents(world, scratch->chosen, scratch, type, world->out.observations);
+    if (type == DRV_IMAGE) drv_images_write(world, scratch->chosen, scratch);
 }

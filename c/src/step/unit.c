@@ -25,6 +25,7 @@
 #include "step/goals.c"
 #include "step/height.c"
 #include "step/hidden.c"
+#include "step/image.c"
 #include "step/lane.c"
 #include "step/lane_change.c"
 #include "step/lane_driver.c"
