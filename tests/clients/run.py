@@ -36,8 +36,8 @@ ADAPTERS = ("tests/api/test_parallel.py", "tests/api/test_parallel_calls.py", "t
 ENVIRONMENTS = {
     # The newest of all that agree with one another.
     "newest": Environment(
-        "[render,sb3]", ("torch", "supersuit", "torchrl", "tianshou"),
-        ("torch", "stable_baselines3", "supersuit", "torchrl", "tensordict", "tianshou", "cv2"),
+        "[render,sb3]", ("torch", "sb3-contrib", "supersuit", "torchrl", "tianshou"),
+        ("torch", "stable_baselines3", "sb3_contrib", "supersuit", "torchrl", "tensordict", "tianshou", "cv2"),
         (*ADAPTERS, "tests/test_public.py", "tests/clients", "--ignore=tests/clients/test_recurrent.py"),  # torch alone
         ("gymnasium", "pettingzoo", "own", "sb3", "supersuit", "torchrl", "tianshou")),
     # RLlib pins Gymnasium 1.2; beside it the oldest PettingZoo and cffi that drive-env takes.

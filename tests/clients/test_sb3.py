@@ -235,6 +235,30 @@ def test_a_convolutional_policy_trains_on_images(as_dicts):
     PPO("MultiInputPolicy" if as_dicts else "CnnPolicy", env, n_steps=16, batch_size=32, n_epochs=1, seed=0).learn(64)
 
 
+@pytest.mark.parametrize("action_type", ["discrete", "multi_discrete"])
+def test_a_policy_with_masks_trains_and_takes_valid_actions_alone(action_type):
+    client("sb3_contrib", "sb3-contrib")
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+
+    config = SMALL.replace(action_type=action_type, action_mask=True, dynamics={"max_speed_mps": 3.0})
+    for env in (single(config), DriveVecEnv(TOWNS, num_worlds=2, config=config)):
+        model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, policy_kwargs=TINY_NET, seed=0)
+        model.learn(64)
+        many, invalid = model.get_env(), 0
+        assert is_masking_supported(many)
+        observations = many.reset()
+        for _ in range(40):
+            masks = get_action_masks(many)
+            actions, _ = model.predict(observations, action_masks=masks)
+            # of two numbers, the flags of the first come first
+            chosen = actions.reshape(len(masks), -1)[:, 0]
+            assert masks[np.arange(len(masks)), chosen].all()
+            invalid += (~masks).sum()
+            observations, *_ = many.step(actions)
+        assert invalid
+
+
 def test_the_same_seed_trains_the_same_policy_on_the_adapter_and_on_single_envs():
     def trained(env):
         model = PPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, policy_kwargs=TINY_NET, seed=0)
