@@ -13,6 +13,9 @@ from .errors import ArgumentError, DriveError, value_text
 P = ParamSpec("P")
 T = TypeVar("T")
 
+NEAR = 0.75
+"""Similarity (`difflib`) from which a name is suggested: a letter or two are wrong or swapped."""
+
 
 def check_names(owner: str, given: Iterable[object], known: Mapping[str, str] | Iterable[str], noun: str = "field",
                 error: type[DriveError] = ArgumentError) -> None:
@@ -48,7 +51,8 @@ def unknown_name(owner: str, name: object, paths: Mapping[str, str], noun: str) 
 def names_hint(name: object, paths: Mapping[str, str]) -> str:
     """What follows an unknown name in an error: similar names, or all names if none is similar."""
     text = name if isinstance(name, str) and name else "?"
-    near = [text] if text in paths else difflib.get_close_matches(text, paths) or [one for one in paths if text in one]
+    near = [text] if text in paths else (
+        difflib.get_close_matches(text, paths, cutoff=NEAR) or [one for one in paths if text in one])
     found = list(dict.fromkeys(paths[one] for one in near))[:3]
     return f"did you mean {' or '.join(found)}?" if found else f"it has {', '.join(own_names(paths)) or 'none'}"
 

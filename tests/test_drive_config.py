@@ -231,7 +231,7 @@ def test_every_nested_field_is_found_by_its_own_name():
 @pytest.mark.parametrize("name", ["self", "cls", "values", "changes"])
 def test_the_name_of_an_argument_of_a_method_is_as_unknown_as_any_other(name):
     for make in (DriveConfig, DriveConfig().replace, lambda **choices: DriveConfig.from_dict(choices)):
-        with pytest.raises(ArgumentError, match=f"^DriveConfig has no field '{name}'; it has dt_s"):
+        with pytest.raises(ArgumentError, match=f"^DriveConfig has no field '{name}'; "):
             make(**{name: 1})
 
 
