@@ -46,7 +46,8 @@ def levels_of(roads: Roads) -> np.ndarray:
 
 def report_levels(roads: Roads, report: Report) -> None:
     """Notes where roads lie above each other."""
-    places, named = levels_of(roads), []
+    places = levels_of(roads)
+    named: list[str] = []
     while len(places) and len(named) < NAMED_PLACES:
         x_m, y_m, gap_m = places[0]
         named.append(f"by {gap_m:.1f} m at ({x_m:.0f}, {y_m:.0f}) m")
