@@ -483,7 +483,8 @@ class DriveConfig(Checked):
                               "observation.goal_reveal_share 0, where the goal is never observed, it must be 0")
 
     def _check_image(self) -> None:
-        """Raises a `ConfigError` if the form of images is set without images, or a layer shows nothing."""
+        """Raises a `ConfigError` if the form of images is set without images, or `controls` without
+        `traffic_controls`."""
         if self.observation.type != "image":
             for name in (field.name for field in fields(ImageConfig)):
                 value, default = getattr(self.image, name), getattr(ImageConfig, name)

@@ -43,8 +43,8 @@ class ReadableWorlds(WorldRange):
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
         had_stop_sign; with `on_goal` "next" goals_reached (int32). In scenes with scripts also script_frame ((s,)
-        int32), the frame of each of `Batch.roles[...].scripts` in its log: 0 while it waits, -1 where this episode has
-        not drawn its option.
+        int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this
+        episode has not drawn its option.
 
         Raises:
             ConfigError: there is no such world.

@@ -74,5 +74,5 @@ class LaneDriver:
         roles = batch.roles[scene]
         self._drivers[scene] = native_driver(roles, batch._core.scene_handles[scene], batch.config)
         agents = roles.objects[: roles.num_agents]
-        self._length_m[scene] = np.ones(batch.agents_per_world, np.float32)  # of absent agents any
+        self._length_m[scene] = np.ones(batch.agents_per_world, np.float32)  # absent agents: any length
         self._length_m[scene][: len(agents)] = roles.scene.objects.length_m[agents]

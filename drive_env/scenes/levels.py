@@ -16,8 +16,8 @@ LEVEL_HEIGHT_M = float(lib.DRV_LEVEL_HEIGHT_M)
 """Roads that differ by more than this in height, at one place, lie above each other."""
 
 SQUARE_M = 5.0
-"""Side of the square that is one place. A road may rise by 3 in 5 without lying above itself; the steepest streets rise
-by 2 in 5."""
+"""Side of the square that is one place. A road may rise by 3 in 7, its diagonal, without lying above itself; the
+steepest streets rise by 2 in 5."""
 
 SAMPLE_LIMIT = 1 << 19
 """Points, at most half the side of a square apart, that are searched: 1,300 km of roads. Larger maps are flat."""

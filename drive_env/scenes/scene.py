@@ -239,8 +239,9 @@ class Scripts:
     """Objects of which an episode has only some, and whose logs wait for an agent: s scripts.
 
     Each episode draws one option of every group, all equally likely, from a random stream that nothing else uses; it
-    holds for all trials of the episode. An object exists only where its option is drawn. It stays in frame 0 of its log
-    until the centre of an agent crosses its line; from the next step on, it replays the log. Scripts apply to
+    holds for all trials of the episode. An object exists only where its option is drawn. It stays in the frame of
+    `start_step`, by default frame 0, until the centre of an agent crosses its line; from the next step on, it replays
+    its log. Scripts apply to
     log-replay vehicles; an object with another role, such as an agent, ignores its script.
 
     Attributes:
@@ -281,7 +282,7 @@ class Scene:
     Attributes:
         name: short; need not be unique.
         source: the file, or the generator call.
-        generated: True for `generate_scene`; such a scene has no logs but those of `scripts`.
+        generated: True for `generate_scene`; agents of such a scene have no logs.
         dt_s: time between two frames, s.
         origin_m: (2,) float64, subtracted from the source's coordinates.
         objects, roads, lanes: tracks and goals, map, lane graph.

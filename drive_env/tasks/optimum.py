@@ -9,8 +9,8 @@ from typing import SupportsIndex
 from ..errors import ConfigError, checked_int, value_text
 
 KNOWLEDGE = ("memory", "trial_features", "none")
-"""What an optimal policy knows of earlier trials: all of them; the index of the trial and the outcome of the previous
-one, as the trial features show them; or nothing."""
+"""What an optimal policy knows of earlier trials: all of them; the index of the trial and whether the previous one
+succeeded, which the trial features show; or nothing."""
 
 TRIALS_LIMIT = 5
 

@@ -14,13 +14,14 @@ from ..fields import number
 from ..names import named_arguments
 from ..scenes import Scene, resolve_scenes
 from ..scenes.generate import closures, occluded
+from ..scenes.generate import exits as exits_generator
 from ..scenes.generate import gates as gates_generator
 from ..scenes.generate.forks import FORK_M, detour_m
 from .optimum import KNOWLEDGE, TRIALS_LIMIT, Trials, all_but, in_a_row, one_of, optimum
 
 TASK_SEEDS = range(64)
 REVEAL_LIMIT_S = 0.9
-"""A goal that is revealed later than this before the end of a trial is out of reach in it from every other exit."""
+"""A goal revealed at most this long before the end of a trial is out of reach from every other exit."""
 
 STEP_S = 0.2
 GOAL_RADIUS_M = 2.5
@@ -31,7 +32,7 @@ MAX_SPEED_MPS = 8.0
 """On streets with forks."""
 
 SPARE_TIME = 1.2
-"""Time of a trial in which time is no part of the task, as a multiple of that of the longest route at full speed."""
+"""Length of a trial whose time is not meant to limit the agent, relative to the longest route at full speed."""
 
 SPARE_DETOURS = 1.5
 """Detours for which a trial of the occluded crossing has the time: one, and half of one to spare."""
@@ -77,13 +78,13 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
     in_range, reveal_s = number(0.0, REVEAL_LIMIT_S), plain(reveal_s)
     if not in_range.fits(reveal_s):
         raise ConfigError(f"reveal_s is {value_text(reveal_s)}; it must be {in_range.allowed}")
+    exits = _parameter(exits_generator, "exits", exits)
     scenes = resolve_scenes("exits", seeds=seeds, parameters={"exits": exits})
-    count = len(scenes[0].candidate_goals_m) if scenes else int(exits)
     config = DriveConfig(
         max_trials=trials, dt_s=STEP_S, trial_steps=30, dynamics={"max_speed_mps": 6.5}, goal_radius_m=GOAL_RADIUS_M,
         reward=GOAL_ALONE,
-        observation=ObservationConfig(partners=0, roads=32, candidates=count, goal_reveal_s=reveal_s))
-    return Task("hidden_exit", scenes, config, _scores(one_of(count, reveal_s > 0), trials))
+        observation=ObservationConfig(partners=0, roads=32, candidates=exits, goal_reveal_s=reveal_s))
+    return Task("hidden_exit", scenes, config, _scores(one_of(exits, reveal_s > 0), trials))
 
 
 @named_arguments
@@ -95,7 +96,8 @@ def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[i
     the gates up to the first wrong one.
 
     Args:
-        gates: their number, 1 to 3. With one, a memory adds nothing to the trial features.
+        gates: their number, 1 to 3. With one, a memory adds nothing to the trial features in the first two
+            trials.
         trials: in an episode, 1 to 5.
         seeds: of the scenes, see the generator `gates`; others for training than for evaluation.
 
@@ -113,7 +115,8 @@ def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[i
 
 @named_arguments
 def occluded_crossing(vans: SupportsIndex = 3, trials: SupportsIndex = 2, seeds: Iterable[int] = TASK_SEEDS) -> Task:
-    """Behind one of several parked vans a pedestrian steps out, too late to brake; a trial has time for one detour.
+    """Behind one of several parked vans a pedestrian steps out, too late to brake at full speed; a trial has time for
+    one detour.
 
     Which van it is, is drawn per episode. A trial that fails shows the van.
 
@@ -142,7 +145,8 @@ def hidden_closure(closed: SupportsIndex = 2, trials: SupportsIndex = 3, seeds: 
     Which routes are closed is drawn per episode.
 
     Args:
-        closed: how many of the three, 1 or 2. With 1, a memory adds nothing to the trial features.
+        closed: how many of the three, 1 or 2. With 1, a memory adds nothing to the trial features in the
+            first two trials.
         trials: in an episode, 1 to 5.
         seeds: of the scenes, see the generator `closures`; others for training than for evaluation.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bare_scene import COAST
 from overpass import ABOVE, BELOW, SPEED_MPS, crossing_logs, overpass, raised, stop_sign
 from scripted_scenes import IGNORE_ALL, batch_of, driver, onsets, stage
 from scripted_scenes import drive as drive_steps
@@ -57,7 +58,7 @@ def test_an_agent_observes_what_it_would_without_the_other_level(selection):
                      observation=observation | {"road_selection": "exact"})
     for _ in range(STEPS):
         for each in (batch, alone):
-            each.step(np.full(each.num_agents, 3 * 13 + 6))
+            each.step(np.full(each.num_agents, COAST))
         found, expected = batch.observations[0], alone.observations[0]
         first = batch.observation_layout()["roads/x"].offset  # the order of slots is that of the grid
         assert np.array_equal(found[:first], expected[:first])
@@ -73,7 +74,7 @@ def test_an_image_shows_what_it_would_without_the_other_level():
         stage([driver(-20.0, 0.0, 0.0, SPEED_MPS)], BELOW), **choices)
     for _ in range(STEPS):
         for each in (batch, alone):
-            each.step(np.full(each.num_agents, 3 * 13 + 6))
+            each.step(np.full(each.num_agents, COAST))
         assert np.array_equal(batch.images[0], alone.images[0])
     controls = layers.index("controls")
     assert batch.images[1, controls].any() and batch.images[1, 0].any() and batch.images[0, 0].any()
@@ -85,7 +86,7 @@ def test_a_car_on_a_ramp_follows_its_height():
     scene = raised(scene, [0.5, 12.0], np.where(np.arange(len(points_m)) < len(points_m) // 2, points_m, 12.0))
     batch = batch_of(scene, **IGNORE_ALL)
     for _ in range(STEPS):
-        batch.step(np.full(2, 3 * 13 + 6))
+        batch.step(np.full(2, COAST))
         vehicles = batch.vehicles()
         assert vehicles["z_m"] == pytest.approx([0.05 * (vehicles["x_m"][0] + 100.0), 12.0], abs=1e-4)
 
@@ -101,7 +102,7 @@ def test_an_agent_has_the_lane_of_its_level():
     lanes = [("lane", [(-100.0, y_m), (100.0, y_m)]) for y_m in (1.0, 0.0)]
     scene = stage([driver(-20.0, 0.0, 0.0, SPEED_MPS)], lanes)
     batch = batch_of(raised(scene, [0.0], [0.0, 0.0, 6.0, 6.0]), **IGNORE_ALL, detailed_metrics=True)
-    batch.step(np.full(1, 3 * 13 + 6))
+    batch.step(np.full(1, COAST))
     assert batch._core.state["lane"].tolist() == [[0]]
     assert batch._core.state["lane_offset_m"] == pytest.approx(-1.0)
 
@@ -109,7 +110,7 @@ def test_an_agent_has_the_lane_of_its_level():
 def test_a_vehicle_on_another_level_has_no_time_to_collision():
     for height_m, is_near in ((BRIDGE_M, False), (0.0, True)):
         batch = batch_of(overpass(height_m), **IGNORE_ALL, detailed_metrics=True)
-        batch.step(np.full(2, 3 * 13 + 6))
+        batch.step(np.full(2, COAST))
         assert (batch._core.state["time_to_collision_s"][0, 0] < 3.0) == is_near
         assert (batch._core.state["min_gap_m"][0, 0] < 50.0) == is_near
 
@@ -122,7 +123,7 @@ def test_a_stop_sign_of_the_bridge_does_not_stop_traffic_below():
         assert batch.observations[0, batch.observation_layout()["controls/kind"].offset].any() == violations
         found = 0
         for _ in range(STEPS):
-            batch.step(np.full(2, 3 * 13 + 6))
+            batch.step(np.full(2, COAST))
             found += batch.step_events()["stop_sign"][0]
         assert found == violations
 

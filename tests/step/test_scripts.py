@@ -119,7 +119,7 @@ def test_the_draw_changes_nothing_else():
 @pytest.mark.parametrize(("choices", "role"), [
     ({"others": "static"}, "static"), ({"control": "all"}, "agents"), ({"others": "idm"}, "log-replay")])
 def test_scripts_apply_to_log_replay_vehicles_alone(choices, role):
-    """Which they stay where others follow rules."""
+    """With others="idm", objects with scripts still replay their logs."""
     batch = opened([driver(speed_mps=10.0), log_replay(LOG)], scripts_of((1, 0, 0, LINE_M)), **choices)
     replays = role == "log-replay"
     assert batch.roles[0].log_replay_count == int(replays) and batch.roles[0].rule_based_count == 0

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from bare_scene import THROTTLE
 from fork_driver import ForkDriver, lanes_of, path_of, play_trial
 
 from drive_env import Batch, SceneError
@@ -78,7 +79,7 @@ def test_a_trial_of_the_occluded_crossing_has_no_time_for_two_detours():
 
 def shortest_m(path, reach_m):
     """The length of the shortest way along a path that stays within `reach_m` of it, by dynamic programming over
-    places `PITCH` apart along the path and beside it."""
+    places 1 m apart along the path and 21 across it."""
     path = path[::4]
     along = np.gradient(path, axis=0)
     left = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.hypot(*along.T)[:, None]
@@ -111,10 +112,10 @@ def test_equal_actions_give_equal_observations_until_a_choice_is_made(name):
         line_x_m = task.scenes[0].scripts.line_m[0, 0]
         while batch.vehicles(0)["x_m"][0] < line_x_m:
             assert (batch.observations == batch.observations[0]).all()
-            batch.step(np.full(48, 6 * 13 + 6))
+            batch.step(np.full(48, THROTTLE))
         if "clos" not in name:  # whose street may be open in all worlds
             for _ in range(10):
-                batch.step(np.full(48, 6 * 13 + 6))
+                batch.step(np.full(48, THROTTLE))
             assert (batch.observations != batch.observations[0]).any()
 
 

@@ -1,4 +1,4 @@
-"""Can the hidden exit be reached, and does a trial alone reveal it?"""
+"""Can the hidden exit be reached, and is it revealed by nothing but a trial?"""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bare_scene import COAST
 
 from drive_env import Batch, ConfigError, SceneError
 from drive_env.drivers import LaneDriver
@@ -63,7 +64,7 @@ def test_equal_actions_give_equal_observations_until_an_exit_is_reached():
         batch.reset()
         goals = {tuple(batch.trial_state(world)["goal_m"][0]) for world in range(64)}
         assert len(goals) == 3
-        straight = np.full(64, 3 * 13 + 6)
+        straight = np.full(64, COAST)
         for _ in range(20):
             assert (batch.observations == batch.observations[0]).all()
             batch.step(straight)
@@ -103,7 +104,7 @@ def goal_distances(task, share, steps, reveal_s=0.4, delay_s=0.0):
         batch.reset()
         observed = [batch.observations.copy()]
         for _ in range(steps):
-            batch.step(np.full(400, 45))
+            batch.step(np.full(400, COAST))
             observed.append(batch.observations.copy())
     observed = np.array(observed)
     return observed[:, :, distance], np.delete(observed, np.s_[distance - 4:distance + 1], axis=2)
@@ -165,6 +166,8 @@ def test_a_trial_is_too_short_for_two_exits(exits):
 def test_bad_arguments_are_refused():
     with pytest.raises(SceneError, match="exits is 6; it must be a whole number from 2 to 5"):
         hidden_exit(6)
+    with pytest.raises(SceneError, match="exits is 6; it must be a whole number from 2 to 5"):
+        hidden_exit(6, seeds=())
     with pytest.raises(ConfigError, match="trials is 0; it must be a whole number from 1 to 5"):
         hidden_exit(trials=0)
     with pytest.raises(ConfigError, match=r"reveal_s is 1.0; it must be a number in \[0, 0.9\]"):
@@ -186,7 +189,7 @@ def test_a_config_without_slots_for_candidates_observes_none(kind):
         for one in (batch, without):
             one.reset()
             for _ in range(5):
-                one.step(np.full(8, 45))
+                one.step(np.full(8, COAST))
         assert batch.observations.shape == without.observations.shape
         head = 7  # the features before those of the goal, which differs
         assert (batch.observations[:, :head] == without.observations[:, :head]).all()

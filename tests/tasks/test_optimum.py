@@ -28,9 +28,11 @@ def test_the_optimal_scores_are_the_published_ones(choices, trials, memory, feat
     (gates(2, 3, ()), (1 / 4, 3 / 4, 1), (1 / 4, 1 / 2, 1 / 2), 1 / 4),
     (gates(3, 2, ()), (1 / 8, 1 / 2), (1 / 8, 1 / 4), 1 / 8),
     (gates(1, 2, ()), (1 / 2, 1), (1 / 2, 1), 1 / 2),
+    (gates(1, 3, ()), (1 / 2, 1, 1), (1 / 2, 1, 1 / 2), 1 / 2),
     (occluded_crossing(5, 2, ()), (1 / 5, 1), (1 / 5, 2 / 5), 1 / 5),
     (hidden_closure(2, 3, ()), (1 / 3, 2 / 3, 1), (1 / 3, 2 / 3, 2 / 3), 1 / 3),
     (hidden_closure(1, 2, ()), (2 / 3, 1), (2 / 3, 1), 2 / 3),
+    (hidden_closure(1, 3, ()), (2 / 3, 1, 1), (2 / 3, 1, 2 / 3), 2 / 3),
     (hidden_exit(5, 2, (), reveal_s=0.5), (1 / 5, 1), (1 / 5, 2 / 5), 1 / 5),
 ], ids=lambda value: getattr(value, "name", ""))
 def test_the_optimal_scores_of_a_task_are_the_published_ones(task, memory, features, none):

@@ -75,7 +75,7 @@ class Fork(NamedTuple):
         return (x_m, reach_m, x_m, -reach_m)
 
     def route_line_m(self, side: int) -> tuple[float, float, float, float]:
-        """A line across one route beyond that place: of the loop to a side, or with 0 of the street."""
+        """A line across one route where a car can no longer change it: the loop to a side, or with 0 the street."""
         half_m = LANE_WIDTH_M / 2
         if side == 0:
             return (self.start_m + COMMITMENT_M, half_m, self.start_m + COMMITMENT_M, -half_m)
