@@ -19,7 +19,7 @@ def made(disturbances, num_worlds=4, **choices):
 
 
 def left(batch, kind):
-    """(R,): steps for which the disturbance of that kind is still on."""
+    """(agents,): steps for which the disturbance of that kind is still on."""
     return batch._core.state[KINDS[kind]].reshape(-1).copy()
 
 
@@ -51,7 +51,7 @@ def test_it_begins_with_its_probability_for_those_that_can_have_it_and_lasts_its
     assert abs(begins[:, can_have].sum() / at_risk - 0.03) < 3 * np.sqrt(0.03 * 0.97 / at_risk)
 
 
-def test_steps_under_a_disturbance_are_invalid_and_pay_nothing():
+def test_steps_under_a_disturbance_are_invalid_and_not_rewarded():
     seen = 0
     with made({"partner_blindness": 1.0, "phantom_braking": 1.0, "duration_s": 0.5}, max_trials=2, trial_steps=40,
               on_goal="remove", on_collision="stop", reward={"time_per_s": -1.0}) as batch:

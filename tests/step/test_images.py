@@ -126,7 +126,7 @@ def test_every_trial_begins_with_the_same_images_and_waiting_agents_keep_or_lose
     assert stopped and removed
 
 
-def test_a_blind_agent_sees_no_vehicle_and_a_hidden_goal_is_not_drawn():
+def test_a_blind_agent_observes_no_vehicle_and_a_hidden_goal_is_not_drawn():
     config = IMAGES.replace(observation={"partners": 0, "goal_reveal_s": 0.0}, disturbances={
         "partner_blindness": 1.0, "trigger_probability": 1.0})
     with Batch(SCENE, num_worlds=8, config=config, threads=1) as batch:

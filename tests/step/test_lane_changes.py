@@ -111,4 +111,4 @@ def test_dense_traffic_changes_lanes_without_collision():
     lanes = np.rint(seen[:, 1:, 1] / 3.5)
     assert (lanes != lanes[0]).any(axis=0).sum() >= 3
     assert not overlaps(seen).any()
-    assert np.nanmin(seen[-1, 1:, 2]) > 1.0  # nobody waits at the end of a lane
+    assert np.nanmin(seen[-1, 1:, 2]) > 1.0  # no vehicle waits at the end of a lane

@@ -7,9 +7,10 @@
 /* Distance between the middles of two lanes side by side, and how much it may differ from one point of the path to the
  * next. */
 static const float nearest_lane_m = 2.5f, farthest_lane_m = 5.0f, largest_step_m = 0.5f;
-/* How far along the path the nearest point of the lane may be: it does not begin or end there. */
+/* How far along the path the nearest point of the lane may be: farther away, it is an end of the lane, which does not
+ * go on beside the path. */
 static const float longitudinal_m = 0.5f;
-/* No lane change within this distance of a zone: half the width of the lane beside it, and a length. */
+/* No lane change within this distance of a zone: half a lane width, and the length of a car. */
 static const float zone_margin_m = 6.0f;
 
 /* The rectangle around a lane. */

@@ -12,7 +12,7 @@
 enum { DRV_LEFT = 0, DRV_RIGHT = 1, DRV_SIDES = 2 };
 
 /* offset_m[DRV_LEFT] has, for each point of the paths, the metres to the left from there to the middle of the next
- * lane; offset_m[DRV_RIGHT] the negative ones to the right. 0 where there is no such lane, or a place near by where
+ * lane; offset_m[DRV_RIGHT] the negative ones to the right. 0 where there is no such lane, and near places where
  * paths cross. NULL where the scene was created without lane changes. */
 typedef struct drv_neighbours {
     float *offset_m[DRV_SIDES];

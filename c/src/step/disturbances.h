@@ -14,7 +14,7 @@ static inline bool drv_is_disturbed(const drv_world *world, int32_t agent) {
 DRV_STEP_API void drv_disturbances_begin(drv_world *world, drv_scratch *scratch);
 
 /* Replaces the control of an agent that brakes, entry i of the block: full braking until it stands, with the wheels as
- * they are. */
+ * they are; in DRV_JERK with a lateral jerk of 0. */
 DRV_STEP_API void drv_disturbances_apply(const drv_world *world, int32_t agent, drv_motion_block *block, int32_t i);
 
 #endif

@@ -45,8 +45,8 @@ static inline bool drv_can_stop(const drv_follower *own, float gap_m) {
     return own->speed_mps * own->speed_mps <= 2.0f * drv_yielding_mps2 * gap_m;
 }
 
-/* Whether it waits for a vehicle that crosses its path: the other comes before it has passed, and it comes before the
- * other has. */
+/* Whether it waits for a vehicle that crosses its path: it can stop in front of it, and without stopping both would be
+ * there at the same time. */
 static inline bool drv_yields_to(const drv_follower *own, const drv_crossing *crossing) {
     const float arrive_s = drv_idm_travel_time_s(own->driver, own->speed_mps, INFINITY, crossing->gap_m);
     const float leave_s =

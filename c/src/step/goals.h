@@ -34,7 +34,7 @@ typedef struct drv_goal {
 DRV_STEP_API drv_goal drv_goals_current(const drv_world *world, int32_t agent);
 
 /* Replaces a goal by its next one: goal_spacing_m further along the lanes, at each fork on a drawn one.
- * Returns false, and leaves the goal as it is, after max_goals and where lanes end. */
+ * Returns false, and leaves the goal as it is, after max_goals, where lanes end, and where it is on no lane. */
 DRV_STEP_API _Bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) __attribute__((noinline));
 
 /* Counts the goal that an agent has reached, and sets its next one. Returns false where there is none. */

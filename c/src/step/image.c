@@ -185,7 +185,7 @@ static uint8_t value_of_speed(const drv_world *world, int32_t vehicle) {
     return (uint8_t)(128.5f + 127.0f * share);
 }
 
-/* Draws the agent, and all other vehicles of its level, of which an agent that is blind observes none. */
+/* Draws the agent and, unless it is blind, all other vehicles of its level. */
 static void draw_vehicles(const drv_world *world, int32_t agent, const drv_on_map *on_map, const image *in) {
     const bool is_blind = world->sizes.disturbed_agents > 0 && world->blind_steps[agent] > 0;
     uint8_t *partners = is_blind ? NULL : in->layer[DRV_IMAGE_PARTNERS], *self = in->layer[DRV_IMAGE_SELF];

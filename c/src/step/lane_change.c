@@ -19,8 +19,8 @@ static const float own_lane_bias_mps2 = 0.3f;
 /* A vehicle changes to a lane beside its path if the lane goes on for what it drives in worth_s, at least worth_m.
  * Where less is left of it than what it drives in return_s, at least return_m, it has to return. */
 static const float worth_s = 12.0f, worth_m = 80.0f, return_s = 8.0f, return_m = 50.0f;
-/* How far behind it a vehicle considers others. */
-static const float farthest_behind_m = 40.0f;
+/* How much farther than it looks ahead a vehicle considers others, ahead and behind: those behind may be faster. */
+static const float beyond_look_ahead_m = 40.0f;
 /* A vehicle that has to return stops this far before the end of the lane: it needs the rest to drive to its own. */
 static const float back_m = 30.0f;
 /* A change is complete, and another one may follow, once the vehicle is this near to the middle of the lane. */
@@ -29,7 +29,7 @@ static const float complete_m = 0.3f;
 static const float lane_gap_m = 0.3f;
 /* The sideways motion is that of a critically damped spring, with the distance driven in place of time. In place of its
  * time constant it has a length: what the vehicle drives in sideways_s, at least sideways_m. A change of 3.5 m then
- * takes 5.5 s, with 1.8 m/s2 at most, and longer below 5 m/s. */
+ * takes 5.5 s in steps of 0.1 s, with 1.8 m/s2 at most, and longer below 5 m/s. */
 static const float sideways_s = 1.3f, sideways_m = 6.0f;
 
 /* ---- lanes ---- */
@@ -75,9 +75,9 @@ typedef struct lane_traffic {
     lane_vehicle ahead, behind;
 } lane_traffic;
 
-/* Whether `other` leaves no gap to `vehicle` in the lane at `lane_m`: where it is now, `left_m` to the left of the
- * path, on the way to the lane that it changes to, or there. `turn_cos` is the cosine of the angle between its heading
- * and the path. */
+/* Whether `other` would overlap a vehicle in the lane at `lane_m`, or leave it too small a lateral gap. `other` counts
+ * where it is, `left_m` to the left of the path, in the lane that it changes to, and between them. `turn_cos` is the
+ * cosine of the angle between its heading and the path. */
 static bool is_in_lane(const drv_world *world, int32_t vehicle, int32_t other, float left_m, float turn_cos,
                        float lane_m) {
     const drv_scene *scene = world->scene;
@@ -118,9 +118,9 @@ static lane_traffic traffic_in(const drv_world *world, const drv_scratch *scratc
         /* its gap and its speed along the path */
         const float along_m = (float)(point - start) * drv_path_pitch_m + there.along_m - world->path_m[path];
         const float gap_m = fabsf(along_m) - 0.5f * (scene->length_m[vehicle] + scene->length_m[other]);
-        const lane_vehicle seen = {true, gap_m, drv_larger(0.0f, world->speed_mps[other] * turn_cos)};
+        const lane_vehicle candidate = {true, gap_m, drv_larger(0.0f, world->speed_mps[other] * turn_cos)};
         lane_vehicle *nearest = along_m > 0.0f ? &found.ahead : &found.behind;
-        if (seen.gap_m < nearest->gap_m) *nearest = seen;
+        if (candidate.gap_m < nearest->gap_m) *nearest = candidate;
     }
     return found;
 }
@@ -178,11 +178,11 @@ void drv_lane_change_decide(drv_world *world, drv_scratch *scratch, int32_t path
     const drv_corridor corridor =
         drv_corridor_of(world, &world->scene->paths, path, world->path_m[path], vehicle, reach_m);
     const int32_t near =
-        drv_corridor_near(world, &scratch->on_map, vehicle, &corridor, farthest_behind_m, scratch->near);
+        drv_corridor_near(world, &scratch->on_map, vehicle, &corridor, beyond_look_ahead_m, scratch->near);
 
     /* back to the lane of the path, or from it to the left and, if not there, to the right */
     int32_t *side = &world->path_side[path];
-    const float all_m = reach_m + farthest_behind_m;
+    const float all_m = reach_m + beyond_look_ahead_m;
     if (*side != 0) {
         const float left_m = drv_larger(return_m, return_s * speed_mps);
         const bool has_to = lane_length_m(world, path, *side, left_m) < left_m;

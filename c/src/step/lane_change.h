@@ -26,7 +26,7 @@ DRV_STEP_API void drv_lane_change_begin(drv_world *world);
 DRV_STEP_API void drv_lane_change_decide(drv_world *world, drv_scratch *scratch, int32_t path);
 
 /* The distance from a vehicle's centre to where it has to stop if it is not back in the lane of its path by then;
- * INFINITY if it is in that lane, or changes to it. */
+ * INFINITY if it is in that lane, or changes to it, and while the end of the lane is farther than it looks ahead. */
 DRV_STEP_API float drv_lane_change_end_m(const drv_world *world, int32_t path);
 
 /* Moves a vehicle sideways, towards the middle of its lane, while it drives `driven_m`. */

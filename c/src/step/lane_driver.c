@@ -14,8 +14,8 @@
 
 /* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
 static const drv_idm agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
-/* Squared metres that opposing the direction of a path adds to the squared distance from it, so that the place of an
- * agent on a path that crosses itself is on the part that it drives along. */
+/* Half the squared metres that opposing the direction of a path adds to the squared distance from it (144, as if 12 m
+ * away), so that the place of an agent on a path that crosses itself is on the part that it drives along. */
 static const float wrong_way_m2 = 72.0f;
 /* The aim of pure pursuit is this time ahead, and at least two steps, within bounds: below 4 m, 13 steering bins make a
  * car weave; above 20 m, it cuts bends. */
@@ -49,8 +49,8 @@ static int32_t list_standing(const drv_world *world, int32_t *standing) {
     return count;
 }
 
-/* Adds to `left_m`, the shift of each point of a window, what passes a vehicle that stands on the path; returns whether
- * it does. `first` is the point of the path that the window begins at. */
+/* Raises `left_m`, the shift of each point of a window, to what is needed to pass a standing vehicle; returns whether
+ * that vehicle blocks the path. `first` is the point of the path that the window begins at. */
 static bool shift_for(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t first,
                       int32_t vehicle, float *left_m) {
     const drv_scene *scene = world->scene;

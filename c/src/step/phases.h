@@ -64,7 +64,7 @@ DRV_STEP_API void drv_trial_open_episode(drv_world *world, drv_scratch *scratch,
 /* Returns the index of the scene that a world with this seed plays in an episode. */
 DRV_STEP_API int32_t drv_trial_next_scene(const drv_world *world, uint64_t seed, int64_t episode);
 /* Writes the observation vectors of the chosen agents; `out` has one vector per agent, and those of others are left as
- * they are. `type` is one of the float types. */
+ * they are. With DRV_FLOAT16 they are float16, with DRV_FLOAT32 and DRV_IMAGE float32. */
 DRV_STEP_API void drv_observe_agents(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
                                      drv_observation_type type, void *out);
 

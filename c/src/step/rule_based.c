@@ -74,7 +74,7 @@ typedef struct plan {
 /* Keeps the gaps to all vehicles ahead, `left_m` to the left of the path, and to those that cross it there. */
 static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surroundings around, float left_m,
                               plan *own) {
-    /* the corridor: as far as the vehicle looks ahead, and as it has to know whether it can leave the zone */
+    /* the corridor: as far as the vehicle looks ahead, and as far as needed to decide whether it can leave the zone */
     drv_follower *follower = &own->follower;
     const int32_t rule_first = drv_scene_rule_first(world->scene);
     const int32_t rule_end = rule_first + world->scene->rule_based_count;
