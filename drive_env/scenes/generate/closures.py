@@ -9,8 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ...errors import SceneError
-from .forks import CAR_M, FORK_M, FRAME_S, LANE_WIDTH_M, Fork, ForkedStreet, Script, objects_of
+from .forks import CAR_M, FORK_M, FRAME_S, LANE_WIDTH_M, Fork, ForkedStreet, Script, check_agents, objects_of
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -38,8 +37,7 @@ LOG_S = 60.0
 
 def build(rng: Rng, agents: int, closed: int, start_speed_mps: float) -> Parts:
     """The fork has a random start, and its loops a random height."""
-    if agents != 1:
-        raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
+    check_agents(agents)
     start_m, rise_m = (float(rng.uniform(*span, 1)[0]) for span in (LEAD_RANGE_M, RISE_RANGE_M))
     fork = Fork(start_m, (1, -1), rise_m)
     street = ForkedStreet(-CAR_M[0], fork.end_m + END_M, [fork])

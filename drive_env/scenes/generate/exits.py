@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import SceneError
-from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, LaneGraph, Objects, Roads
+from ..scene import OBJECT_KIND_CODES, LaneGraph, Objects
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
-from .roadnet import CURB_GAP_M, END_CAP_M, GRID_PER_M, SPEED_LIMIT_MPS
+from .roadnet import CURB_GAP_M, END_CAP_M, on_grid, roads_of
 
 DEFAULT_AGENTS = 1
 
@@ -57,8 +57,10 @@ def build(rng: Rng, agents: int, exits: int, lane_width_m: float, start_speed_mp
     arms = np.concatenate([ahead, [[-1.0, 0.0]]])
     edge = _outline(arms, np.append(goal_m, behind_m) + END_CAP_M, lane_width_m / 2 + CURB_GAP_M + 0.5)
     lanes = entry + turns + leaving
-    objects = _car(start_m, start_speed_mps, _on_grid(goal_m[0] * ahead[0]))
-    return Parts(_roads(lanes, edge, lane_width_m), _graph(exits), objects, _on_grid(goal_m[:, None] * ahead))
+    roads = roads_of([("lane", line) for line in lanes] + [("edge", edge)], lane_width_m)
+    goals_m = on_grid(goal_m[:, None] * ahead).astype(np.float32)
+    objects = _car(start_m, start_speed_mps, goals_m[0])
+    return Parts(roads, _graph(exits), objects, goals_m)
 
 
 def _arc(tangent):
@@ -81,19 +83,6 @@ def _outline(arms, lengths_m, half_m):
     return np.array([*points, points[0]])
 
 
-def _roads(lanes, edge, lane_width_m):
-    lines = [*lanes, edge]
-    points = _on_grid(np.concatenate(lines))
-    is_lane = np.arange(len(lines)) < len(lanes)
-    return Roads(
-        id=np.arange(len(lines), dtype=np.int64),
-        kind=np.where(is_lane, ROAD_KIND_CODES["lane"], ROAD_KIND_CODES["edge"]).astype(np.uint8),
-        start=np.cumsum([0, *map(len, lines)]).astype(np.int32),
-        x_m=np.ascontiguousarray(points[:, 0]), y_m=np.ascontiguousarray(points[:, 1]),
-        width_m=np.where(is_lane, np.float32(lane_width_m), np.float32(0)),
-        speed_limit_mps=np.where(is_lane, np.float32(SPEED_LIMIT_MPS), np.float32(0)))
-
-
 def _graph(exits):
     """Lane 0 leads to lanes 1 to `exits`, and each of these to the lane that many further on."""
     turns = np.arange(1, exits + 1)
@@ -106,9 +95,5 @@ def _car(start_m, speed_mps, goal_m):
     return Objects(
         id=np.zeros(1, np.int64), kind=np.full(1, OBJECT_KIND_CODES["vehicle"], np.uint8),
         length_m=one(CAR_M[0]), width_m=one(CAR_M[1]), height_m=one(CAR_M[2]), goal_m=goal_m[None],
-        marked_expert=np.zeros(1, bool), x_m=_on_grid(np.array([[-start_m]])), y_m=one(0.0)[None],
+        marked_expert=np.zeros(1, bool), x_m=on_grid(np.array([[-start_m]])).astype(np.float32), y_m=one(0.0)[None],
         heading_rad=one(0.0)[None], vx_mps=one(speed_mps)[None], vy_mps=one(0.0)[None], valid=np.ones((1, 1), bool))
-
-
-def _on_grid(values_m):
-    return (np.round(values_m * GRID_PER_M) / GRID_PER_M + 0.0).astype(np.float32)

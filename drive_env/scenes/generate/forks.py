@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, LaneGraph, Objects, Roads, Scripts
-from .roadnet import AHEAD, ARC, EAST, END_CAP_M, GRID_PER_M, SPEED_LIMIT_MPS, WEST
+from ...errors import SceneError
+from ..scene import OBJECT_KIND_CODES, LaneGraph, Objects, Roads, Scripts
+from .roadnet import AHEAD, ARC, EAST, END_CAP_M, WEST, on_grid, roads_of
 
 LANE_WIDTH_M = 4.0
 """Between the road edges. Two cars do not pass each other."""
@@ -114,16 +115,8 @@ class ForkedStreet:
     def roads(self) -> Roads:
         """The lanes of the street before, between and after the forks, those of the routes, and the road edges."""
         lanes = self._street_lanes() + [route for fork in self.forks for route in fork.routes_m()]
-        lines = lanes + [self._outline()] + [self._island(fork, side) for fork in self.forks for side in fork.sides]
-        points = on_grid(np.concatenate(lines))
-        is_lane = np.arange(len(lines)) < len(lanes)
-        return Roads(
-            id=np.arange(len(lines), dtype=np.int64),
-            kind=np.where(is_lane, ROAD_KIND_CODES["lane"], ROAD_KIND_CODES["edge"]).astype(np.uint8),
-            start=np.cumsum([0, *map(len, lines)]).astype(np.int32),
-            x_m=np.ascontiguousarray(points[:, 0]), y_m=np.ascontiguousarray(points[:, 1]),
-            width_m=np.where(is_lane, np.float32(LANE_WIDTH_M), np.float32(0)),
-            speed_limit_mps=np.where(is_lane, np.float32(SPEED_LIMIT_MPS), np.float32(0)))
+        edges = [self._outline()] + [self._island(fork, side) for fork in self.forks for side in fork.sides]
+        return roads_of([("lane", line) for line in lanes] + [("edge", line) for line in edges], LANE_WIDTH_M)
 
     def graph(self) -> LaneGraph:
         """Lane i of the street leads to the routes of fork i, and these to lane i + 1."""
@@ -197,7 +190,8 @@ def objects_of(speed_mps: float, goal_m: tuple[float, float], others: Sequence[S
     last_m = [other.poses[~np.isnan(other.poses[:, 0])][-1, :2] for other in others]
     objects = Objects(
         id=np.arange(count, dtype=np.int64), kind=np.array(codes, np.uint8), length_m=sizes_m[:, 0].copy(),
-        width_m=sizes_m[:, 1].copy(), height_m=sizes_m[:, 2].copy(), goal_m=on_grid(np.array([goal_m, *last_m])),
+        width_m=sizes_m[:, 1].copy(), height_m=sizes_m[:, 2].copy(),
+        goal_m=on_grid(np.array([goal_m, *last_m])).astype(np.float32),
         marked_expert=np.arange(count) > 0, x_m=track(on_grid(poses[:, :, 0])), y_m=track(on_grid(poses[:, :, 1])),
         heading_rad=track(poses[:, :, 2]), vx_mps=track(on_grid(moves[:, :, 0])), vy_mps=track(on_grid(moves[:, :, 1])),
         valid=valid)
@@ -240,10 +234,12 @@ def mirrored(poses: np.ndarray, side: int) -> np.ndarray:
     return poses if side > 0 else poses * (1, -1, -1)
 
 
+def check_agents(agents: int) -> None:
+    """Raises a `SceneError` if a street with forks is to have another number of agents than one."""
+    if agents != 1:
+        raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
+
+
 def spread(lengths_m: np.ndarray, total_m: float) -> np.ndarray:
     """The lengths, scaled to this sum."""
     return lengths_m * (total_m / lengths_m.sum())
-
-
-def on_grid(values_m: np.ndarray) -> np.ndarray:
-    return (np.round(values_m * GRID_PER_M) / GRID_PER_M + 0.0).astype(np.float32)

@@ -6,8 +6,7 @@ yields, by driving through the lay-by, or insists, by driving straight on: each 
 
 from __future__ import annotations
 
-from ...errors import SceneError
-from .forks import CAR_M, FLAT_M, FORK_M, Fork, ForkedStreet, Script, driven, mirrored, objects_of, spread
+from .forks import CAR_M, FLAT_M, FORK_M, Fork, ForkedStreet, Script, check_agents, driven, mirrored, objects_of, spread
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -31,8 +30,7 @@ LEAVING_M = 12.0
 
 def build(rng: Rng, agents: int, gates: int, start_speed_mps: float) -> Parts:
     """The lay-by of each gate is on a random side."""
-    if agents != 1:
-        raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
+    check_agents(agents)
     gaps_m = spread(rng.uniform(*GAP_RANGE_M, gates + 1), GAP_M * (gates + 1))
     sides = [1 - 2 * rng.below(2) for _ in range(gates)]
     forks = [Fork(float(gaps_m[:i + 1].sum()) + i * FORK_M, (side,)) for i, side in enumerate(sides)]

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from ...errors import SceneError
 from .forks import (
-    CAR_M, COMMITMENT_M, FORK_M, FRAME_S, LANE_WIDTH_M, Fork, ForkedStreet, Script, mirrored, objects_of, spread)
+    CAR_M, COMMITMENT_M, FORK_M, FRAME_S, LANE_WIDTH_M, Fork, ForkedStreet, Script, check_agents, mirrored, objects_of,
+    spread)
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -47,8 +47,7 @@ LOG_S = 120.0
 
 def build(rng: Rng, agents: int, vans: int, start_speed_mps: float) -> Parts:
     """Each loop is on a random side, its van on the other one."""
-    if agents != 1:
-        raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
+    check_agents(agents)
     gaps_m = spread(rng.uniform(*GAP_RANGE_M, vans + 1), GAP_M * (vans + 1))
     sides = [1 - 2 * rng.below(2) for _ in range(vans)]
     forks = [Fork(float(gaps_m[:i + 1].sum()) + i * FORK_M, (side,), RISE_M) for i, side in enumerate(sides)]

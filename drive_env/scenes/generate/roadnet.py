@@ -40,6 +40,24 @@ ARC = (
 0.07 rad of the tangent. Constants, because sin and cos differ between platforms."""
 
 
+def on_grid(values_m: np.ndarray) -> np.ndarray:
+    """The values, rounded to the grid. Adding 0 turns -0.0 into 0.0: equal numbers, different bytes."""
+    return np.round(values_m * GRID_PER_M) / GRID_PER_M + 0.0
+
+
+def roads_of(polylines: Sequence[tuple[str, Sequence[tuple[float, float]] | np.ndarray]], lane_width_m: float) -> Roads:
+    """Roads along lines, each with the name of its kind; all lanes have this width."""
+    kinds = np.array([ROAD_KIND_CODES[kind] for kind, _ in polylines], np.uint8)
+    start = np.cumsum([0, *(len(points) for _, points in polylines)]).astype(np.int32)
+    points = on_grid(np.concatenate([np.asarray(points) for _, points in polylines])).astype(np.float32)
+    is_lane = kinds == ROAD_KIND_CODES["lane"]
+    return Roads(
+        id=np.arange(len(kinds), dtype=np.int64), kind=kinds, start=start,
+        x_m=np.ascontiguousarray(points[:, 0]), y_m=np.ascontiguousarray(points[:, 1]),
+        width_m=np.where(is_lane, np.float32(lane_width_m), np.float32(0)),
+        speed_limit_mps=np.where(is_lane, np.float32(SPEED_LIMIT_MPS), np.float32(0)))
+
+
 class CrossSection(NamedTuple):
     """The lanes of every street."""
 
@@ -140,18 +158,7 @@ class RoadNet:
                 for arm in sorted(self.arms[at])]
 
     def roads(self) -> Roads:
-        kinds = np.array([ROAD_KIND_CODES[kind] for kind, _ in self._polylines], np.uint8)
-        start = np.zeros(len(kinds) + 1, np.int32)
-        np.cumsum([len(points) for _, points in self._polylines], out=start[1:])
-        points = np.array([point for _, points in self._polylines for point in points])
-        # Adding 0 turns -0.0 into 0.0: equal numbers, different bytes.
-        points = (np.round(points * GRID_PER_M) / GRID_PER_M + 0.0).astype(np.float32)
-        is_lane = kinds == ROAD_KIND_CODES["lane"]
-        return Roads(
-            id=np.arange(len(kinds), dtype=np.int64), kind=kinds, start=start,
-            x_m=np.ascontiguousarray(points[:, 0]), y_m=np.ascontiguousarray(points[:, 1]),
-            width_m=np.where(is_lane, np.float32(self.section.lane_width_m), np.float32(0)),
-            speed_limit_mps=np.where(is_lane, np.float32(SPEED_LIMIT_MPS), np.float32(0)))
+        return roads_of(self._polylines, self.section.lane_width_m)
 
     def graph(self) -> LaneGraph:
         first = len(self.lanes)

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import SceneError
 from ..scene import OBJECT_KIND_CODES, Objects
 from .rng import Rng
-from .roadnet import AHEAD, GRID_PER_M, HEADING_RAD, RoadNet
+from .roadnet import AHEAD, HEADING_RAD, RoadNet, on_grid
 
 LENGTH_RANGE_M = (4.0, 5.2)
 WIDTH_RANGE_M = (1.8, 2.1)
@@ -122,7 +122,7 @@ def _poses(net, lane, along_m):
     start = np.array([net.lanes[i].start for i in lane])
     direction = np.array([net.lanes[i].direction for i in lane])
     ahead = np.array(AHEAD)[direction]
-    return _on_grid(start + along_m[:, None] * ahead), ahead, np.array(HEADING_RAD)[direction]
+    return on_grid(start + along_m[:, None] * ahead), ahead, np.array(HEADING_RAD)[direction]
 
 
 def _draw_goals(rng, net, lane, along_m, xy_m, goals, spec):
@@ -171,10 +171,6 @@ def _paths_m(net):
         through_m = path_m[:, middle, None] + (lane.length_m + path_m[None, middle])
         np.minimum(path_m, through_m, out=path_m)
     return path_m
-
-
-def _on_grid(values_m):
-    return np.round(values_m * GRID_PER_M) / GRID_PER_M + 0.0
 
 
 def _one_frame(values):
