@@ -12,8 +12,8 @@ import pytest
 from bare_scene import THROTTLE
 from fork_driver import ForkDriver, lanes_of, path_of, play_trial
 
-from drive_env import Batch, SceneError
-from drive_env.scenes.generate.forks import FORK_M, LANE_WIDTH_M, detour_m
+from drive_env import Batch, SceneError, generate_scene, resolve_scenes
+from drive_env.scenes.generate.forks import COMMITMENT_M, FORK_M, LANE_WIDTH_M, WARNING_M, detour_m
 from drive_env.tasks import gates, hidden_closure, occluded_crossing
 
 GOAL, COLLISION, TIMEOUT = 1, 2, 4
@@ -137,6 +137,37 @@ def test_trials_of_an_episode_begin_alike_but_for_the_trial_features():
             outcomes |= set(batch.outcome[~begun].tolist())
     assert begun.all() and {GOAL, COLLISION} <= outcomes
     assert set(np.flatnonzero((second != first).any(axis=0))) == set(features)
+
+
+@pytest.mark.parametrize(("generator", "forks", "task"), [
+    ("gates", 2, "gates"), ("occluded", 3, "occluded_crossing"), ("closures", 1, "hidden_closure")])
+def test_a_scene_that_hides_nothing_shows_before_the_fork_which_route_is_open_and_links_no_other(
+        generator, forks, task):
+    """Along the routes that its lane graph has left, every world reaches the goal."""
+    config = TASKS[task][0].config.replace(action_type="continuous", max_trials=1)
+    scenes = resolve_scenes(generator, seeds=SEEDS, parameters={"known_share": 1.0})
+    with Batch(scenes, num_worlds=6, config=config, seed=1, threads=1) as batch:
+        batch.reset()
+        fork_x_m = np.array([scenes[index].scripts.line_m[0, 0] for index in batch.scene_index])
+        fork_x_m += WARNING_M - COMMITMENT_M
+        driver, shows, outcome = ForkDriver(batch, [(0,) * forks] * 6), np.zeros(6, bool), np.zeros(6, int)
+        for _ in range(config.trial_steps):
+            batch.step(driver.act())
+            frames = np.array([batch.trial_state(world)["script_frame"].max() for world in range(6)])
+            shows |= (frames > 0) & (np.array([batch.vehicles(world)["x_m"][0] for world in range(6)]) < fork_x_m)
+            outcome = np.where(batch.trial_ended & (outcome == 0), batch.outcome, outcome)
+            if outcome.all():
+                break
+    assert shows.all()
+    np.testing.assert_array_equal(outcome, np.full(6, GOAL))
+
+
+def test_a_share_of_the_scenes_hides_nothing_and_the_others_are_as_without_it():
+    links = lambda share, seeds: np.array([
+        generate_scene("gates", seed=seed, known_share=share).lanes.successor.size for seed in range(seeds)])
+    mixed = links(0.3, 80)
+    assert set(links(0.0, 8)) == {8} and set(mixed) == {4, 8}
+    assert abs((mixed == 4).mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 80)
 
 
 @pytest.mark.parametrize("name", TASKS)

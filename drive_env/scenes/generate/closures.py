@@ -9,7 +9,9 @@ from itertools import combinations
 
 import numpy as np
 
-from .forks import CAR_M, FORK_M, FRAME_S, LANE_WIDTH_M, Fork, ForkedStreet, Script, check_agents, objects_of
+from .forks import (
+    CAR_M, FORK_M, FRAME_S, KNOWN_SHARE, LANE_WIDTH_M, Fork, ForkedStreet, Script, check_agents, known_options,
+    objects_of, with_options)
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -19,6 +21,7 @@ DEFAULT_AGENTS = 1
 PARAMETERS = {
     "closed": Parameter(2, "routes", "how many of the three routes are closed", 1, 2),
     "start_speed_mps": Parameter(6.0, "m/s", "speed of the agent's car at the start", 0.0, 8.0),
+    "known_share": KNOWN_SHARE,
 }
 
 ROUTES = 3
@@ -35,20 +38,24 @@ LOG_S = 60.0
 """The barriers stay this long."""
 
 
-def build(rng: Rng, agents: int, closed: int, start_speed_mps: float) -> Parts:
+def build(rng: Rng, agents: int, closed: int, start_speed_mps: float, known_share: float) -> Parts:
     """The fork has a random start, and its loops a random height."""
     check_agents(agents)
     start_m, rise_m = (float(rng.uniform(*span, 1)[0]) for span in (LEAD_RANGE_M, RISE_RANGE_M))
     fork = Fork(start_m, (1, -1), rise_m)
     street = ForkedStreet(-CAR_M[0], fork.end_m + END_M, [fork])
-    others = [_barrier(option, fork, SIDES[route])
-              for option, routes in enumerate(combinations(range(ROUTES), closed)) for route in routes]
-    objects, scripts = objects_of(start_speed_mps, (street.end_m, 0.0), others)
-    return Parts(street.roads(), street.graph(), objects, scripts=scripts)
+    options = list(combinations(range(ROUTES), closed))
+    known = known_options(rng, known_share, [len(options)])
+    barriers = [_barrier(option, fork, SIDES[route], known is not None)
+                for option, routes in enumerate(options) for route in routes]
+    objects, scripts = objects_of(start_speed_mps, (street.end_m, 0.0), with_options(barriers, known))
+    open_routes = known and [min(set(range(ROUTES)) - set(options[known[0]]))]
+    return Parts(street.roads(), street.graph(open_routes), objects, scripts=scripts)
 
 
-def _barrier(option, fork, side):
+def _barrier(option, fork, side, is_known):
     """In the middle of a route; absent until the car has crossed the line."""
     poses = np.tile((fork.start_m + FORK_M / 2, side * fork.height_m, 0.0), (round(LOG_S / FRAME_S), 1))
     poses[0] = np.nan
-    return Script("other", BARRIER_M, poses, 0, option, fork.route_line_m(side))
+    line_m = fork.line_m(is_known) if is_known else fork.route_line_m(side)
+    return Script("other", BARRIER_M, poses, 0, option, line_m)

@@ -14,6 +14,8 @@ import numpy as np
 
 from ...errors import SceneError
 from ..scene import OBJECT_KIND_CODES, LaneGraph, Objects, Roads, Scripts
+from .parameters import Parameter
+from .rng import Rng
 from .roadnet import AHEAD, ARC, EAST, END_CAP_M, WEST, on_grid, roads_of
 
 LANE_WIDTH_M = 4.0
@@ -31,6 +33,11 @@ TURN_M + LANE_WIDTH_M / 2 about the centre of the quarter circle crosses the edg
 
 COMMITMENT_M = TIP_M + 1.0
 """From the start of a fork to the line beyond which a car cannot change its route."""
+
+WARNING_M = 15.0
+"""By how much earlier scripts begin in a scene that hides nothing: 6 m before the start of a fork."""
+
+KNOWN_SHARE = Parameter(0.0, "1", "share of the scenes that hide nothing, to learn to drive in", 0.0, 1.0)
 
 CAR_M = (4.5, 1.9, 1.6)
 """Length, width and height of a car."""
@@ -70,9 +77,9 @@ class Fork(NamedTuple):
         """From the street to the farthest part of a loop."""
         return 2 * TURN_M + self.rise_m
 
-    def line_m(self) -> tuple[float, float, float, float]:
-        """The line, across all routes, beyond which a car cannot change its route."""
-        x_m, reach_m = self.start_m + COMMITMENT_M, self.height_m + LANE_WIDTH_M
+    def line_m(self, is_known: bool = False) -> tuple[float, float, float, float]:
+        """The line, across all routes, beyond which a car cannot change its route; or one `WARNING_M` before it."""
+        x_m, reach_m = self.start_m + COMMITMENT_M - WARNING_M * is_known, self.height_m + LANE_WIDTH_M
         return (x_m, reach_m, x_m, -reach_m)
 
     def route_line_m(self, side: int) -> tuple[float, float, float, float]:
@@ -118,12 +125,17 @@ class ForkedStreet:
         edges = [self._outline()] + [self._island(fork, side) for fork in self.forks for side in fork.sides]
         return roads_of([("lane", line) for line in lanes] + [("edge", line) for line in edges], LANE_WIDTH_M)
 
-    def graph(self) -> LaneGraph:
-        """Lane i of the street leads to the routes of fork i, and these to lane i + 1."""
+    def graph(self, open_routes: Sequence[int] | None = None) -> LaneGraph:
+        """Lane i of the street leads to the routes of fork i, and these to lane i + 1.
+
+        Args:
+            open_routes: for each fork, the only route that is linked; None: all are.
+        """
         first, links = len(self.forks) + 1, []
         for before, fork in enumerate(self.forks):
             routes = range(first, first + 1 + len(fork.sides))
-            links += [(before, route) for route in routes] + [(route, before + 1) for route in routes]
+            linked = routes if open_routes is None else [routes[open_routes[before]]]
+            links += [(before, route) for route in linked] + [(route, before + 1) for route in linked]
             first = routes.stop
         before, after = np.array(sorted(links), np.int32).reshape(-1, 2).T
         islands = [side for fork in self.forks for side in fork.sides]
@@ -150,6 +162,21 @@ class ForkedStreet:
         inside = _loop(fork, TURN_M + half_m, TURN_M - half_m)
         tips = np.array([(fork.start_m + TIP_M, half_m), (fork.end_m - TIP_M, half_m)])
         return np.concatenate([tips[:1], inside[inside[:, 1] > half_m], tips[1:], tips[:1]]) * (1, side)
+
+
+def street_with_loops(rng: Rng, count: int, gap_m: float, gap_range_m: tuple[float, float],
+                      rise_m: float = 0.0) -> ForkedStreet:
+    """A street with `count` forks, each with one loop, on a random side.
+
+    Args:
+        gap_m: street before, between and after the forks, on average.
+        gap_range_m: from which these lengths are drawn, before they are scaled to that average.
+        rise_m: of the loops, see `Fork`.
+    """
+    gaps_m = spread(rng.uniform(*gap_range_m, count + 1), gap_m * (count + 1))
+    sides = [1 - 2 * rng.below(2) for _ in range(count)]
+    forks = [Fork(float(gaps_m[:i + 1].sum()) + i * FORK_M, (side,), rise_m) for i, side in enumerate(sides)]
+    return ForkedStreet(-CAR_M[0], forks[-1].end_m + float(gaps_m[-1]), forks)
 
 
 class Script(NamedTuple):
@@ -202,6 +229,22 @@ def objects_of(speed_mps: float, goal_m: tuple[float, float], others: Sequence[S
     return objects, Scripts(
         object=np.array(scripted, np.int32), group=column("group").astype(np.int32),
         option=column("option").astype(np.int32), line_m=column("line_m").astype(np.float32).reshape(-1, 4))
+
+
+def known_options(rng: Rng, known_share: float, options: Sequence[int]) -> list[int] | None:
+    """For a share of the scenes, an option for each group of scripts, which has `options` of them; else None.
+
+    Such a scene hides nothing: every episode has these options, and shows them before the fork.
+    """
+    is_known, drawn = rng.uniform(0.0, 1.0, 1)[0] < known_share, [rng.below(count) for count in options]
+    return drawn if is_known else None
+
+
+def with_options(scripts: Sequence[Script], known: Sequence[int] | None) -> list[Script]:
+    """The scripts of these options alone, one for each group, as the only option of their group; with None, all."""
+    if known is None:
+        return list(scripts)
+    return [script._replace(option=0) for script in scripts if script.option == known[script.group]]
 
 
 def driven(x_m: float, pieces: Sequence[float | str]) -> np.ndarray:

@@ -6,7 +6,9 @@ yields, by driving through the lay-by, or insists, by driving straight on: each 
 
 from __future__ import annotations
 
-from .forks import CAR_M, FLAT_M, FORK_M, Fork, ForkedStreet, Script, check_agents, driven, mirrored, objects_of, spread
+from .forks import (
+    CAR_M, FLAT_M, FORK_M, KNOWN_SHARE, Script, check_agents, driven, known_options, mirrored, objects_of,
+    street_with_loops, with_options)
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -16,6 +18,7 @@ DEFAULT_AGENTS = 1
 PARAMETERS = {
     "gates": Parameter(2, "gates", "places where another car comes towards the agent's", 1, 3),
     "start_speed_mps": Parameter(6.0, "m/s", "speed of the agent's car at the start", 0.0, 8.0),
+    "known_share": KNOWN_SHARE,
 }
 
 GAP_M, GAP_RANGE_M = 15.0, (12.0, 18.0)
@@ -28,22 +31,21 @@ LEAVING_M = 12.0
 """What that car drives beyond the start of the fork, before it is taken off the map."""
 
 
-def build(rng: Rng, agents: int, gates: int, start_speed_mps: float) -> Parts:
+def build(rng: Rng, agents: int, gates: int, start_speed_mps: float, known_share: float) -> Parts:
     """The lay-by of each gate is on a random side."""
     check_agents(agents)
-    gaps_m = spread(rng.uniform(*GAP_RANGE_M, gates + 1), GAP_M * (gates + 1))
-    sides = [1 - 2 * rng.below(2) for _ in range(gates)]
-    forks = [Fork(float(gaps_m[:i + 1].sum()) + i * FORK_M, (side,)) for i, side in enumerate(sides)]
-    street = ForkedStreet(-CAR_M[0], forks[-1].end_m + float(gaps_m[-1]), forks)
-    others = [script for gate in range(gates) for script in _partners(gate, forks[gate], sides[gate])]
-    objects, scripts = objects_of(start_speed_mps, (street.end_m, 0.0), others)
-    return Parts(street.roads(), street.graph(), objects, scripts=scripts)
+    street = street_with_loops(rng, gates, GAP_M, GAP_RANGE_M)
+    known = known_options(rng, known_share, [2] * gates)
+    partners = [script for gate, fork in enumerate(street.forks) for script in _partners(gate, fork, known is not None)]
+    objects, scripts = objects_of(start_speed_mps, (street.end_m, 0.0), with_options(partners, known))
+    open_routes = known  # a car that yields, option 0, leaves route 0, the street; one that insists leaves the lay-by
+    return Parts(street.roads(), street.graph(open_routes), objects, scripts=scripts)
 
 
-def _partners(gate, fork, side):
+def _partners(gate, fork, is_known):
     """The car that yields, option 0, and the same car that insists, option 1."""
     x_m = fork.end_m + WAITING_M
     yields = driven(x_m, [WAITING_M, "right", "left", FLAT_M, "left", "right", LEAVING_M])
     insists = driven(x_m, [WAITING_M, FORK_M, LEAVING_M])
-    return [Script("vehicle", CAR_M, poses, gate, option, fork.line_m())
-            for option, poses in enumerate((mirrored(yields, side), insists))]
+    return [Script("vehicle", CAR_M, poses, gate, option, fork.line_m(is_known))
+            for option, poses in enumerate((mirrored(yields, fork.sides[0]), insists))]

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from .forks import (
-    CAR_M, COMMITMENT_M, FORK_M, FRAME_S, LANE_WIDTH_M, Fork, ForkedStreet, Script, check_agents, mirrored, objects_of,
-    spread)
+    COMMITMENT_M, FRAME_S, KNOWN_SHARE, LANE_WIDTH_M, Script, check_agents, known_options, mirrored, objects_of,
+    street_with_loops, with_options)
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -22,6 +22,7 @@ DEFAULT_AGENTS = 1
 PARAMETERS = {
     "vans": Parameter(3, "vans", "places where a pedestrian may step out", 2, 5),
     "start_speed_mps": Parameter(8.0, "m/s", "speed of the agent's car at the start", 0.0, 8.0),
+    "known_share": KNOWN_SHARE,
 }
 
 GAP_M, GAP_RANGE_M = 12.0, (9.0, 15.0)
@@ -45,29 +46,29 @@ LOG_S = 120.0
 """The vans and the pedestrian stay this long."""
 
 
-def build(rng: Rng, agents: int, vans: int, start_speed_mps: float) -> Parts:
+def build(rng: Rng, agents: int, vans: int, start_speed_mps: float, known_share: float) -> Parts:
     """Each loop is on a random side, its van on the other one."""
     check_agents(agents)
-    gaps_m = spread(rng.uniform(*GAP_RANGE_M, vans + 1), GAP_M * (vans + 1))
-    sides = [1 - 2 * rng.below(2) for _ in range(vans)]
-    forks = [Fork(float(gaps_m[:i + 1].sum()) + i * FORK_M, (side,), RISE_M) for i, side in enumerate(sides)]
-    street = ForkedStreet(-CAR_M[0], forks[-1].end_m + float(gaps_m[-1]), forks)
-    others = [_van(fork, side) for fork, side in zip(forks, sides, strict=True)]
-    others += [_pedestrian(option, fork, side) for option, (fork, side) in enumerate(zip(forks, sides, strict=True))]
+    street = street_with_loops(rng, vans, GAP_M, GAP_RANGE_M, RISE_M)
+    known = known_options(rng, known_share, [vans])
+    pedestrians = [_pedestrian(option, fork, known is not None) for option, fork in enumerate(street.forks)]
+    others = [_van(fork) for fork in street.forks] + with_options(pedestrians, known)
     objects, scripts = objects_of(start_speed_mps, (street.end_m, 0.0), others)
-    return Parts(street.roads(), street.graph(), objects, scripts=scripts)
+    open_routes = known and [int(option == known[0]) for option in range(vans)]
+    return Parts(street.roads(), street.graph(open_routes), objects, scripts=scripts)
 
 
-def _van(fork, side):
+def _van(fork):
     x_m = fork.start_m + COMMITMENT_M + CROSSING_M - VAN_M[0] / 2 - PEDESTRIAN_M[1]
-    return Script("vehicle", VAN_M, mirrored(np.tile((x_m, -SIDE_M, 0.0), (round(LOG_S / FRAME_S), 1)), side))
+    poses = np.tile((x_m, -SIDE_M, 0.0), (round(LOG_S / FRAME_S), 1))
+    return Script("vehicle", VAN_M, mirrored(poses, fork.sides[0]))
 
 
-def _pedestrian(option, fork, side):
+def _pedestrian(option, fork, is_known):
     """Absent until the car has crossed the line; from frame 1 on it walks from beside the van to the lane's centre."""
     poses = np.empty((round(LOG_S / FRAME_S), 3))
     poses[:, 0] = fork.start_m + COMMITMENT_M + CROSSING_M
     poses[:, 1] = np.minimum(-SIDE_M + WALK_MPS * FRAME_S * np.arange(-1, len(poses) - 1), 0.0)
     poses[:, 2] = math.pi / 2
     poses[0] = np.nan
-    return Script("pedestrian", PEDESTRIAN_M, mirrored(poses, side), 0, option, fork.line_m())
+    return Script("pedestrian", PEDESTRIAN_M, mirrored(poses, fork.sides[0]), 0, option, fork.line_m(is_known))
