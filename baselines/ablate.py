@@ -139,7 +139,7 @@ def main() -> None:
             sys.exit(f"baselines.ablate: {error}")
 
         # Scores, as a table, a file and pictures.
-        policies, optimal = scores_of(runners, held_out, episodes, seed), optimal_curves(held_out, env.drive)
+        policies, optimal = scores_of(runners, held_out, episodes, seed), optimal_curves(env, held_out)
         title = f"{checkpoint.name} on {len(held_out)} scenes, {episodes} episodes of each"
         table = as_table(title, policies, optimal)
         width = Console(width=MAX_TABLE_COLUMNS).measure(table).maximum

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from drive_env import DriveConfig, RewardConfig
-from drive_env.tasks import hidden_exit
+from drive_env.tasks import gates, hidden_closure, hidden_exit, occluded_crossing
 
 from .config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
 
@@ -59,5 +59,37 @@ HIDDEN_EXIT = TrainConfig(
     run=RunConfig(folder="runs/hidden_exit", start_from="runs/hidden_exit_mixed"))
 """The goal is always hidden: the task that needs a memory (docs/trials_that_teach.md)."""
 
+FORKS_PPO = PPOConfig(rollout_steps=96, learning_rate=5e-4)
+
+
+def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainConfig]:
+    """Three runs for a task on streets with forks, each with the weights of the one before (docs/tasks.md).
+
+    `<name>_known` teaches driving, in scenes that hide nothing, by a reward for progress along the open routes.
+    `<name>_mixed` has 30% of such scenes, and teaches the search in the others; progress is rewarded, since a trial
+    that fails then differs from one that fails earlier. `<name>` is the task, whose only reward is the goal.
+    """
+    env = EnvConfig(scenes=(generator,), scene_count=256, num_worlds=2048, drive=drive)
+    model, folder = ModelConfig(context=drive.max_trials * drive.trial_steps), f"runs/{name}"
+    known = TrainConfig(
+        env=replace(env, scene_parameters={"known_share": 1.0},
+                    drive=drive.replace(reward={"route_progress_per_m": 0.02})),
+        model=model, ppo=replace(FORKS_PPO, agent_steps=20_000_000, entropy_weight=0.01, noise_correlation=0.8),
+        run=RunConfig(folder=f"{folder}_known"))
+    mixed = TrainConfig(
+        env=replace(env, scene_parameters={"known_share": 0.3}, drive=drive.replace(reward={"progress_per_m": 0.01})),
+        model=model, ppo=replace(FORKS_PPO, agent_steps=50_000_000, entropy_weight=0.01, final_entropy_weight=0.002,
+                                 noise_correlation=0.9),
+        run=RunConfig(folder=f"{folder}_mixed", start_from=f"{folder}_known"))
+    task = TrainConfig(
+        env=env, model=model,
+        ppo=replace(FORKS_PPO, agent_steps=14_000_000, entropy_weight=0.002, learning_rate=1e-4),
+        run=RunConfig(folder=folder, start_from=f"{folder}_mixed"))
+    return {f"{name}_known": known, f"{name}_mixed": mixed, name: task}
+
+
 PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
-           "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT}
+           "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT,
+           **_phases("gates", "gates", gates(seeds=()).config),
+           **_phases("occluded_crossing", "occluded", occluded_crossing(seeds=()).config),
+           **_phases("hidden_closure", "closures", hidden_closure(seeds=()).config)}

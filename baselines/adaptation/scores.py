@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from drive_env import ConfigError, DriveConfig, Scene
-from drive_env.tasks import KNOWLEDGE, optimal_scores
+from drive_env.tasks import KNOWLEDGE, optimal_scores, optimal_scores_on
+
+from ..config import EnvConfig
 
 RESAMPLES = 1000
 SEED = 0
@@ -85,18 +87,33 @@ class Scores:
         return self._total[drawn].sum(1) / self._count[drawn].sum(1)
 
 
-def optimal_curves(scenes: list[Scene], drive: DriveConfig) -> dict[str, tuple[float, ...]]:
+def optimal_curves(env: EnvConfig, scenes: list[Scene]) -> dict[str, tuple[float, ...]]:
     """The scores of optimal policies in each trial, by what they know of earlier trials (`drive_env.tasks.KNOWLEDGE`).
 
+    Args:
+        env: names the scenes, and has the config with which they are played. scenes: the same scenes.
+
     Returns:
-        The means over the scenes. Empty where they are not known: a scene has no candidate goals, their number or that
-        of the trials is out of the range of `optimal_scores`, or agents observe which goal is theirs.
+        The means over the scenes; empty where they are not known. They are known if all scenes are of the generators of
+        tasks (`drive_env.tasks.optimal_scores_on`), or if all have candidate goals of which none is shown to be the
+        goal.
     """
+    of_tasks = [optimal_scores_on(source, env.scene_parameters, env.drive) for source in env.scenes]
+    if all(of_tasks):  # each generator has equally many scenes
+        return {knowledge: _mean([scores[knowledge] for scores in of_tasks]) for knowledge in KNOWLEDGE}
+    return _of_candidates(scenes, env.drive)
+
+
+def _of_candidates(scenes: list[Scene], drive: DriveConfig) -> dict[str, tuple[float, ...]]:
+    """Those of scenes whose candidate goals are alike but for their place, and all out of reach of each other."""
     if drive.observation.goal_reveal_s != 0 or drive.observation.goal_reveal_share != 0:
         return {}
     try:
-        return {knowledge: tuple(map(float, np.mean([
-            optimal_scores(len(scene.candidate_goals_m), drive.max_trials, knowledge) for scene in scenes], axis=0)))
-            for knowledge in KNOWLEDGE}
-    except ConfigError:
+        return {knowledge: _mean([optimal_scores(len(scene.candidate_goals_m), drive.max_trials, knowledge)
+                                  for scene in scenes]) for knowledge in KNOWLEDGE}
+    except ConfigError:  # no or too many candidates, or more trials than are enumerated
         return {}
+
+
+def _mean(scores: list[tuple[float, ...]]) -> tuple[float, ...]:
+    return tuple(map(float, np.mean(scores, axis=0)))

@@ -6,6 +6,8 @@ which carry the outcome of the previous trial.
 """
 
 from .optimum import KNOWLEDGE, optimal_scores
+from .recognition import optimal_scores_on
 from .task import Task, gates, hidden_closure, hidden_exit, occluded_crossing
 
-__all__ = ["KNOWLEDGE", "Task", "gates", "hidden_closure", "hidden_exit", "occluded_crossing", "optimal_scores"]
+__all__ = ["KNOWLEDGE", "Task", "gates", "hidden_closure", "hidden_exit", "occluded_crossing", "optimal_scores",
+           "optimal_scores_on"]

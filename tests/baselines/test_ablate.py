@@ -18,12 +18,18 @@ from baselines.adaptation.report import as_data
 from baselines.adaptation.scores import Scores, optimal_curves
 from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner
+from baselines.presets import PRESETS
 from baselines.rollout.batches import scenes_of
 from baselines.tools.checkpoint import about, checkpoints
 from drive_env import Batch
-from drive_env.tasks import hidden_exit
+from drive_env.tasks import gates, hidden_closure, hidden_exit, occluded_crossing, optimal_scores_on
 
 CPU = torch.device("cpu")
+
+
+def files(drive):
+    """An env whose scenes are not those of a generator."""
+    return EnvConfig(scenes=("./field",), drive=drive)
 
 
 def test_the_table_of_an_optimal_policy_is_the_published_one():
@@ -34,7 +40,7 @@ def test_the_table_of_an_optimal_policy_is_the_published_one():
         full = PolicyRunner(Eliminator(batch.observation_layout()), CPU)
     runners = {name: (runner, drive) for name, runner in ablations(full).items()}
     policies = ablate.scores_of(runners, scenes, episodes=16, seed=3)
-    optimal = optimal_curves(scenes, drive)
+    optimal = optimal_curves(files(drive), scenes)
     score = {name: [scores.of_trial(trial).value for trial in range(3)] for name, scores in policies.items()}
 
     first, second, third = score["full"]
@@ -85,7 +91,7 @@ def test_a_difference_of_two_policies_pairs_their_scenes():
 
 def test_the_share_of_memory_is_the_part_of_the_step_between_the_two_optima():
     scenes, drive = open_field()
-    optimal = optimal_curves(scenes, drive)
+    optimal = optimal_curves(files(drive), scenes)
     assert optimal["memory"] == pytest.approx((1 / 3, 2 / 3, 1))
     share = lambda third: Scores(records_of(np.full((4, 2, 3), third)), 4).memory_share(2, optimal).value
     assert share(0.6 + 1 / 3) == pytest.approx(0.8)
@@ -96,11 +102,36 @@ def test_the_share_of_memory_is_the_part_of_the_step_between_the_two_optima():
 def test_an_optimum_is_a_mean_over_scenes_or_not_known():
     three, four = (hidden_exit(exits, seeds=range(2)) for exits in (3, 4))
     drive = four.config
-    mixed = optimal_curves([*three.scenes, *four.scenes], drive)
+    mixed = optimal_curves(files(drive), [*three.scenes, *four.scenes])
     assert mixed["memory"] == pytest.approx([(a + b) / 2 for a, b in zip((1 / 3, 2 / 3, 1), (1 / 4, 1 / 2, 3 / 4))])
-    assert optimal_curves(list(four.scenes), drive.replace(observation={"goal_reveal_s": 0.4})) == {}
-    assert optimal_curves(list(four.scenes), drive.replace(max_trials=9)) == {}
-    assert optimal_curves([*three.scenes, *scenes_of(BUSY)], drive) == {}
+    assert optimal_curves(files(drive.replace(observation={"goal_reveal_s": 0.4})), list(four.scenes)) == {}
+    assert optimal_curves(files(drive.replace(max_trials=9)), list(four.scenes)) == {}
+    assert optimal_curves(files(drive), [*three.scenes, *scenes_of(BUSY)]) == {}
+
+
+@pytest.mark.parametrize("name, task, parameters", [
+    ("hidden_exit", hidden_exit(4, seeds=()), {"exits": 4}),
+    ("hidden_exit", hidden_exit(3, seeds=(), reveal_s=0.4), {}),
+    ("gates", gates(3, seeds=()), {"gates": 3}), ("occluded_crossing", occluded_crossing(seeds=()), {}),
+    ("hidden_closure", hidden_closure(1, seeds=()), {"closed": 1})])
+def test_the_optimum_of_a_preset_is_that_of_its_task(name, task, parameters):
+    """None is known of the runs before it, which hide less or reward more."""
+    env = replace(PRESETS[name].env, drive=task.config, scene_parameters=parameters)
+    found = optimal_curves(env, [])
+    assert found == {knowledge: pytest.approx(scores) for knowledge, scores in task.optimal_scores.items()}
+    assert optimal_curves(PRESETS[f"{name}_mixed"].env, []) == {}
+    assert optimal_curves(replace(env, scenes=(*env.scenes, "town")), scenes_of(BUSY)) == {}
+    assert task.name == name and PRESETS[name].run.start_from == PRESETS[f"{name}_mixed"].run.folder
+
+
+@pytest.mark.parametrize("change", [
+    {"reward": {"progress_per_m": 0.01}}, {"observation": {"steps_share": True}}, {"trial_steps": 500},
+    {"on_collision": "ignore"}, {"max_trials": 9}, {"dynamics": {"max_speed_mps": 20.0}}])
+def test_no_optimum_is_known_where_a_config_shows_more_or_eases_a_trial(change):
+    drive = gates(seeds=()).config
+    assert optimal_scores_on("gates", {}, drive.replace(reward={"collision": -0.2}, observation={"partners": 9}))
+    assert optimal_scores_on("gates", {}, drive.replace(**change)) == {}
+    assert optimal_scores_on("gates", {"known_share": 0.5}, drive) == optimal_scores_on("town", {}, drive) == {}
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +166,18 @@ def test_the_command_prints_a_table_and_writes_scores_and_a_picture(trained, tmp
     assert written["policies"]["full"]["scores"][0]["n"] == 4
     assert [one["value"] for one in written["policies"]["full"]["minus_full"]] == [0, 0, 0]
     assert (tmp_path / "found" / "scores.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_runs_of_a_task_follow_each_other(tmp_path, monkeypatch):
+    """The presets, with a small policy and few, short trials."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("hidden_closure_known", "hidden_closure_mixed", "hidden_closure"):
+        result = ppo.train(PRESETS[name].changed(
+            env={"scene_count": 2, "num_worlds": 4, "drive": {"trial_steps": 12}},
+            model=vars(replace(TINY, context=24)), ppo={"agent_steps": 100, "rollout_steps": 16},
+            run={"device": "cpu", "evaluate_updates": 0, "progress": False}))
+        start, end = result.lines[0], result.lines[-1]
+        assert end["status"] == "finished" and ("parent" in start) == (name != "hidden_closure_known")
 
 
 def test_the_scores_of_all_checkpoints_of_a_run_are_drawn(trained, tmp_path, monkeypatch, capsys):

@@ -1,0 +1,67 @@
+"""Which optimal scores hold for the scenes of a generator and a config? Those of a task, if the config is as strict."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..config import ConfigSource, DriveConfig, RewardConfig, checked_config
+from ..errors import ConfigError
+from ..names import named_arguments
+from .task import Task, gates, hidden_closure, hidden_exit, occluded_crossing
+
+TASKS: dict[str, tuple[Callable[..., Task], str]] = {
+    "exits": (hidden_exit, "exits"), "gates": (gates, "gates"), "occluded": (occluded_crossing, "vans"),
+    "closures": (hidden_closure, "closed")}
+"""By generator, its task, and the parameter of the generator that the task has too."""
+
+DECISIVE = ("dt_s", "trial_steps", "dynamics", "goal_radius_m", "on_goal", "on_collision", "on_offroad",
+            "reward_ranges")
+"""Fields of a config that decide what can be achieved in a trial."""
+
+DECISIVE_OBSERVATIONS = ("steps_share", "goal_reveal_s", "goal_reveal_share", "reveal_hidden")
+"""Fields of its `observation` that decide what is known of earlier trials."""
+
+OUTCOME_TERMS = ("goal", "collision", "offroad")
+"""Rewards that tell no more than the outcome of a trial, which is a trial feature already."""
+
+
+@named_arguments
+def optimal_scores_on(generator: str, parameters: Mapping[str, Any],
+                      config: ConfigSource) -> dict[str, tuple[float, ...]]:
+    """The optimal scores of a task, where scenes of its generator are played with a config that is as strict.
+
+    The config may differ from that of the task in its trials, in the weights of goal, collision and off-road, in the
+    slots of its observations, and in other fields that neither ease a trial nor show more of the one before.
+
+    Args:
+        generator: a name of `generate_scene`.
+        parameters: of the generator; those that are missing have their defaults.
+        config: with which the scenes are played.
+
+    Returns:
+        As `Task.optimal_scores`; empty where they are not known.
+
+    Raises:
+        ConfigError: `config` is no config.
+        SceneError: a parameter is out of its range.
+    """
+    config = checked_config(config)
+    make, parameter = TASKS.get(generator, (None, ""))
+    if make is None or not set(parameters) <= {parameter}:
+        return {}
+    revealed = {"reveal_s": config.observation.goal_reveal_s} if make is hidden_exit else {}
+    try:
+        task = make(**parameters, **revealed, trials=config.max_trials, seeds=())
+    except ConfigError:  # more trials than are enumerated, or a goal that is revealed early
+        return {}
+    return task.optimal_scores if _is_as_strict(config, task.config) else {}
+
+
+def _is_as_strict(config: DriveConfig, as_task: DriveConfig) -> bool:
+    """Whether a config makes trials as hard as that of the task, and shows no more of earlier trials."""
+    terms = [term.name for term in dataclasses.fields(RewardConfig) if term.name not in OUTCOME_TERMS]
+    compared = ((config, as_task, DECISIVE), (config.observation, as_task.observation, DECISIVE_OBSERVATIONS),
+                (config.reward, as_task.reward, terms))
+    return all(getattr(own, name) == getattr(other, name) for own, other, names in compared for name in names)
