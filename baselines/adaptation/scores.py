@@ -14,6 +14,8 @@ from drive_env import ConfigError, DriveConfig, Scene
 from drive_env.tasks import KNOWLEDGE, optimal_scores
 
 RESAMPLES = 1000
+"""Resamples of a bootstrap."""
+
 SEED = 0
 """Of the resamples: policies on equally many scenes are compared on the same ones."""
 
@@ -22,7 +24,7 @@ COVERAGE = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, the ends of its 95% interval, and the number of agents that it is the mean of, each of one episode."""
+    """A value, the ends of its 95% interval, and the number of agents that it is the mean of: one episode each."""
 
     value: float
     low: float
@@ -54,7 +56,7 @@ class Scores:
     def memory_share(self, trial: int, optimal: Mapping[str, Sequence[float]]) -> Estimate | None:
         """The score of a trial between two optima: 0 is that of the trial features alone, 1 that with memory.
 
-        It is below 0 for a policy that is worse than the first. None where a memory can add nothing.
+        It is below 0 for a policy that is worse than the first of them. None where a memory can add nothing.
 
         Args:
             optimal: of `optimal_curves`.
@@ -75,11 +77,11 @@ class Scores:
         return Estimate(float(value), float(low), float(high), int(self._count[:, 0].sum()))
 
     def _mean(self) -> np.ndarray:
-        """(trials,)."""
+        """(trials,): the mean score of each trial."""
         return self._total.sum(0) / self._count.sum(0)
 
     def _resampled(self) -> np.ndarray:
-        """(resamples, trials): the same over scenes drawn with replacement."""
+        """(RESAMPLES, trials): the same over scenes drawn with replacement."""
         scenes = len(self._total)
         drawn = np.random.default_rng(SEED).integers(0, scenes, (RESAMPLES, scenes))
         return self._total[drawn].sum(1) / self._count[drawn].sum(1)

@@ -11,6 +11,8 @@ from baselines.gae import CREDIT, Steps, advantages
 
 NAN = math.nan
 W = 4.0
+"""The value of a restart."""
+
 FLAGS = ("invalid", "terminations", "truncations", "truncation", "trial_ended", "first")
 
 
