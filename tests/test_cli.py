@@ -12,6 +12,7 @@ from json_writer import json_bytes, small_document
 from still_town import still_town
 
 import drive_env
+from drive_env.scenes.generate import GENERATORS
 
 
 def run_alone(*arguments):
@@ -99,6 +100,19 @@ def test_inspect_takes_a_generators_name():
     assert cells(output, "source") == ["generate_scene('intersection', seed=3, agents=5)"]
     assert cells(output, "vehicle") == ["5", "5", "0"]
     assert "agents: 5" in output
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_every_command_takes_every_generator_without_a_number_of_vehicles(name, tmp_path):
+    source = drive_env.generate_scene(name).source
+    assert cells(run("inspect", name), "source") == [source]
+    run("convert", name, str(tmp_path / "scene.drv"))
+    assert drive_env.load_scene(tmp_path / "scene.drv").source == source
+    run("replay", name, "--trials", "1", "--policy", "random", "--out", str(tmp_path / "page.html"))
+
+
+def test_the_demo_takes_a_scene_with_one_car_to_drive():
+    assert "generate_scene('gates', seed=0, agents=1)" in run("demo", "gates", "--episodes", "1")
 
 
 def test_inspect_shows_a_scene_without_agents(monkeypatch):
