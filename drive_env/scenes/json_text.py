@@ -202,12 +202,14 @@ def member(owner, key, kind, place):
 
 
 def whole_number(value, low, high, place):
+    """The value, which must be an integer in [low, high]."""
     if type(value) is not int or not low <= value <= high:
         raise SceneError(f"{place} is {described(value)}; it must be a whole number from {low} to {high}")
     return value
 
 
 def one_of(value, allowed, place):
+    """The value, which must be one of the strings `allowed`."""
     if type(value) is not str or value not in allowed:
         raise SceneError(f"{place} is {described(value)}; it must be one of {', '.join(allowed)}")
     return value
