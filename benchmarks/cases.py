@@ -63,7 +63,7 @@ def draws_for(batch: Batch) -> list[np.ndarray]:
 
 
 def of_batch(name: str, batch: Batch) -> Case:
-    """A batch, reset; its agent-steps are those in which the action has an effect."""
+    """The case of a batch, which is reset here. It counts the agent-steps in which the action has an effect."""
     shortest = min(roles.trial_steps for roles in batch.roles)
     batch.reset(initial_ages=np.arange(batch.num_worlds) * AGE_STRIDE % shortest)
     return Case(name, batch.step, batch, batch.close,

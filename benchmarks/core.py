@@ -5,7 +5,7 @@
                                                          the cost of each option of a config (options.py)
 
 The cases of a table are interleaved, round after round, so that load from elsewhere falls on all of them; a figure is
-the median over the rounds. Ratios are to the plain simulator of reference.c in the same round. Without `--map` the
+the median over the rounds. Sweeps, which vary one number, take the better of two rounds. Ratios are to the plain simulator of reference.c in the same round. Without `--map` the
 scene is a generated town with as many agents.
 """
 
@@ -129,9 +129,9 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
         return Batch(copies(scene, count), num_worlds=max(count, 16), threads=1,
                      config=IGNORE_EVENTS.replace(scene_order="cycle"))
 
-    # The number of agents, worlds and scenes; then that of slots and threads.
     threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
     return {
+        # Agents, worlds and scenes.
         "agents of a town, 16 worlds": sweep(
             lambda agents: Batch(town(agents), 16, IGNORE_EVENTS.replace(agents_per_world=agents), threads=1),
             [1, 2, 4, 8, 16, 32, 64], seconds),
@@ -139,6 +139,7 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
             lambda num_worlds: Batch([scene], num_worlds=num_worlds, config=IGNORE_EVENTS, threads=1),
             [1, 4, 16, 64, 256, 1024, 4096], seconds),
         "distinct scenes of the map's size": sweep(many, [1, 4, 16, 64, 200, 400], seconds),
+        # Slots of the observation, and threads.
         "road slots": sweep(
             lambda roads: Batch([scene], num_worlds=64, threads=1,
                                 config=IGNORE_EVENTS.replace(observation={"roads": roads})),

@@ -18,7 +18,7 @@ TIMES_S = (60, 120, 240)
 """When the rates of a run are reported."""
 
 TIME_TOLERANCE = 1.01
-"""The last update of a run of four minutes ends a little after them."""
+"""Factor on these times: the last update of a run that ends after so many seconds is complete a little later."""
 
 RATES = ("goal", "collision", "offroad")
 
@@ -76,6 +76,7 @@ def draw(runs: dict[str, list[dict]], path: Path) -> None:
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", metavar="NAME=LOG", help="a name for the run, and its metrics.jsonl")
     parser.add_argument("--write", type=Path,

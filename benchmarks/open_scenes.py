@@ -70,6 +70,7 @@ def opening_s(scene: Scene, count: int) -> tuple[list[float], int]:
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scene", nargs="?", help="a scene file to use instead of random numbers")
     parser.add_argument("--scenes", type=int, default=1000, help="how many files (default 1000)")

@@ -51,6 +51,7 @@ def measure(agents: int, copy: bool, episodes: int) -> tuple[float, float]:
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--agents", type=int, default=64, help="agents in the world, 1 to 64 (default 64)")
     parser.add_argument("--episodes", type=int, default=20, help=f"episodes of {STEPS} steps (default 20)")

@@ -29,6 +29,7 @@ def lane_driver(batch):
 
 
 def main() -> None:
+    """The command."""
     rows = []
     for name in ("town", *sys.argv[1:]):
         config = EnvConfig(scenes=(name,))

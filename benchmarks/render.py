@@ -62,6 +62,7 @@ def step_us(batch: Batch, steps: int = 2000) -> float:
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scene", nargs="?", help="a scene file to draw besides the town")
     parser.add_argument("--frames", type=int, default=200, help="frames of each measurement (default 200)")

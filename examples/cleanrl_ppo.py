@@ -51,6 +51,8 @@ def layer_init(layer, std=2**0.5):
 
 
 class Agent(nn.Module):
+    """Actor and critic, a network each."""
+
     def __init__(self, envs):
         super().__init__()
         size = envs.single_observation_space.shape[0]

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import BUSY, tiny_config
+from small import BUSY
 
 import drive_env
 from baselines.ppo import train
