@@ -5,8 +5,8 @@
                                                          the cost of each option of a config (options.py)
 
 The cases of a table are interleaved, round after round, so that load from elsewhere falls on all of them; a figure is
-the median over the rounds. Sweeps, which vary one number, take the better of two rounds. Ratios are to the plain simulator of reference.c in the same round. Without `--map` the
-scene is a generated town with as many agents.
+the median over the rounds. Sweeps, which vary one number, take the better of two rounds. Ratios are to the plain
+simulator of reference.c in the same round. Without `--map` the scene is a generated town of 14 agents.
 """
 
 from __future__ import annotations
