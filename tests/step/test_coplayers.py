@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, stage
+from scripted_scenes import BRAKE_ACTION, COAST_ACTION, IGNORE_ALL, batch_of, drive, driver, stage
 
 from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene, parallel_env, trial_metrics
 from drive_env.api.gym import DriveEnv
@@ -20,7 +20,7 @@ def play(batch, steps, seed=0):
 
 
 def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
-    """Seeds until the last agent of a stage is the co-player; agents drive at 10 m/s to a goal `x_goal_m` ahead."""
+    """A batch whose last agents are the co-players, by its seed; all drive at 10 m/s to a goal `x_goal_m` ahead."""
     goals = [(x_goal_m, 20.0 * i) for i in range(count)]
     scene = stage([driver(0.0, 20.0 * i, speed_mps=10.0, goal_m=goal) for i, goal in enumerate(goals)])
     batch = batch_of(scene, coplayers=coplayers, **choices)
@@ -61,10 +61,10 @@ def test_every_agent_is_as_likely_as_any_other():
 def test_co_players_change_no_other_draw_and_no_motion():
     """Candidate goals, weights and hidden values are drawn as without them."""
     choices = {"reward_ranges": {"goal": (0.5, 1.5)}, "hidden": {"steering_gain": (0.5, 1.5)}, **IGNORE_ALL, **SHORT}
-    plain, seated = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
-    for _ in zip(play(plain, 20), play(seated, 20)):
+    plain, shared = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
+    for _ in zip(play(plain, 20), play(shared, 20)):
         for name, array in plain._core.arrays.items():
-            assert (array == seated._core.arrays[name]).all(), name
+            assert (array == shared._core.arrays[name]).all(), name
 
 
 def test_absent_agents_are_never_drawn():
@@ -79,9 +79,9 @@ def test_absent_agents_are_never_drawn():
 def test_a_trial_ends_with_the_last_ego_and_cuts_the_co_players(max_trials):
     """Egos reach their goals, 5 m ahead; the co-player, whose goal is as near, is held back by full braking."""
     batch = egos_first(max_trials=max_trials, on_goal="stop")
-    brake = np.array([3 * 13 + 6, 3 * 13 + 6, 6])
+    actions = np.array([COAST_ACTION, COAST_ACTION, BRAKE_ACTION])
     while not batch.trial_ended.any():
-        batch.step(brake)
+        batch.step(actions)
     last = max_trials == 1
     assert batch.trial_ended.all()
     assert [OUTCOMES[code] for code in batch.outcome] == ["goal", "goal", "timeout"]
@@ -91,11 +91,11 @@ def test_a_trial_ends_with_the_last_ego_and_cuts_the_co_players(max_trials):
 
 
 def test_an_event_of_a_co_player_is_its_own():
-    """The co-player stops at its goal, the egos drive on past theirs; its channels are those of any agent."""
+    """It stops at its goal while the egos brake; its channels are those of any agent."""
     batch = egos_first(on_goal="stop")
-    turn = np.array([6, 6, 3 * 13 + 6])  # egos brake
+    actions = np.array([BRAKE_ACTION, BRAKE_ACTION, COAST_ACTION])
     while not batch.stopped[2]:
-        batch.step(turn)
+        batch.step(actions)
     assert not batch.trial_ended.any() and batch.terminations.tolist() == [False, False, True]
     assert batch.rewards[2] == 1.0
 
@@ -104,8 +104,7 @@ def test_the_share_of_stopped_agents_is_of_egos():
     """Two of four agents stop: a share of 1/2 with co-players and egos alike, of 1 where they are the only egos."""
     for coplayers, ends in ((1, False), (2, True)):
         batch = egos_first(count=4, coplayers=coplayers, on_goal="stop", stopped_share_limit=0.9)
-        go, hold = 3 * 13 + 6, 6
-        actions = np.array([go, go, hold, hold])
+        actions = np.array([COAST_ACTION, COAST_ACTION, BRAKE_ACTION, BRAKE_ACTION])
         while not batch.stopped[:2].all():
             batch.step(actions)
         assert batch.trial_ended.all() == ends

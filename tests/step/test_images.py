@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from scripted_scenes import discrete
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, generate_scene, parallel_env
 from drive_env.scenes.scene import ROAD_KINDS
@@ -117,7 +118,7 @@ def test_every_trial_begins_with_the_same_images_and_waiting_agents_keep_or_lose
         first = batch.images.copy()
         while not batch.trial_ended.all():
             before, waits = batch.images.copy(), batch.stopped.copy()
-            batch.step(np.where(np.arange(batch.num_agents) % 2, 84, 90))  # full throttle, half of them turning
+            batch.step(discrete(batch, 6, np.where(np.arange(batch.num_agents) % 2, 6, 12)))  # throttle, half turn
             np.testing.assert_array_equal(batch.images[waits], before[waits])
             assert not batch.images[batch.removed].any() and batch.images[~batch.removed].any(axis=(2, 3))[:, 6].all()
             stopped, removed = stopped + waits.sum(), removed + batch.removed.sum()
@@ -141,6 +142,7 @@ def test_a_blind_agent_observes_no_vehicle_and_a_hidden_goal_is_not_drawn():
 
 @pytest.mark.parametrize("as_dicts", [False, True])
 def test_every_env_returns_the_images_of_its_batch(as_dicts):
+    # the envs
     form = DictObservation(IMAGES)
     single = gymnasium.make("drive_env/Drive-v0", scenes=SCENE, config=IMAGES, dict_observations=as_dicts)
     vector = gymnasium.make_vec("drive_env/Drive-v0", num_envs=2, scenes=SCENE, config=IMAGES, threads=1,
@@ -156,6 +158,7 @@ def test_every_env_returns_the_images_of_its_batch(as_dicts):
             np.testing.assert_equal({**observation, "image": None}, {**form.split(batch.observations[index]),
                                                                      "image": None})
 
+    # a reset and a step of each
     for env, index in ((single, 0), (vector, slice(None))):
         batch = env.unwrapped.batch
         check(env.reset(seed=1)[0], batch, index, env.observation_space)

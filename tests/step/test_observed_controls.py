@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from scripted_scenes import COAST, IGNORE_ALL, batch_of, discrete, driver, stage
+from scripted_scenes import ACTION_COUNT, COAST, IGNORE_ALL, batch_of, discrete, driver, stage
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, SceneError, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv
@@ -86,7 +86,7 @@ def test_an_observation_equals_brute_force_in_float64(kind, view):
                 np.testing.assert_allclose(records[agent], wanted, atol=TOLERANCE)
                 states |= {tuple(record) for record in records[agent, :, 4:7].tolist()}
                 checked += 1
-        batch.step(rng.integers(0, 91, batch.num_agents))
+        batch.step(rng.integers(0, ACTION_COUNT, batch.num_agents))
     assert checked > 0.9 * 12 * batch.num_agents and len(states) >= 3
 
 
@@ -135,6 +135,7 @@ def test_all_observation_types_agree_bit_for_bit():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     from drive_env.index_observations import floats_of
 
+    # the same rollout with each type
     scenes = [generate_scene("intersection", seed=2, agents=6, lights=True), scattered(20),
               generate_scene("town", seed=1, agents=6)]
     config = DriveConfig(traffic_controls=True, max_trials=2, trial_steps=20, on_collision="remove",
@@ -146,15 +147,17 @@ def test_all_observation_types_agree_bit_for_bit():
     for batch in (plain, halves, index):
         batch.reset()
     for _ in range(50):
-        actions, waited = rng.integers(0, 91, plain.num_agents), plain.waits.copy()
+        actions, waited = rng.integers(0, ACTION_COUNT, plain.num_agents), plain.waits.copy()
         for batch in (plain, halves, index):
             batch.step(actions)
+        # An agent that waits has the indices of its last step, in which others have moved since.
         compared = ~waited | ~plain.waits
         rebuilt = index.float_observations()
         assert rebuilt[compared].tobytes() == plain.observations[compared].tobytes()
         assert halves.observations.tobytes() == plain.observations.astype(np.float16).tobytes()
         assert index.restart_observations().tobytes() == plain.restart_observations().tobytes()
         assert not observed(plain)[plain.removed].any()
+    # the function for learners rebuilds the same vectors
     table, world = index.scene_table(), torch.from_numpy(index.world_of_agent.astype(np.int64))
     out = torch.empty(index.num_agents, index.observation_size)
     floats_of(index.config, torch.from_numpy(index.observations), world,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import IGNORE_ALL, batch_of
+from scripted_scenes import ACTION_COUNT, IGNORE_ALL, batch_of
 
 from drive_env import REWARD_TERMS, Batch, ConfigError, DriveConfig, RewardRanges, generate_scene
 
@@ -19,7 +19,7 @@ def make(num_worlds=4, ranges=RANGES, **choices):
 def play(batch, steps, seed=0):
     rng = np.random.default_rng(seed)
     for _ in range(steps):
-        batch.step(rng.integers(0, 91, batch.num_agents))
+        batch.step(rng.integers(0, ACTION_COUNT, batch.num_agents))
         yield
 
 
@@ -54,7 +54,8 @@ def test_weights_are_uniform_in_their_ranges_and_those_without_one_are_of_the_co
         # the Kolmogorov-Smirnov distance, which 2400 uniform values exceed once in a thousand times
         assert np.abs(shares - (np.arange(2400) + 0.5) / 2400).max() < 1.95 / np.sqrt(2400)
     assert np.abs(np.corrcoef(weights[:, COLUMNS].T) - np.eye(3)).max() < 0.08
-    assert (weights[:, REWARD_TERMS.index("goal")] == 2.0).all() and (weights[:, 2] == np.float32(-0.2)).all()
+    assert (weights[:, REWARD_TERMS.index("goal")] == 2.0).all() and (
+        weights[:, REWARD_TERMS.index("offroad")] == np.float32(-0.2)).all()
 
 
 def test_the_stream_of_a_weight_is_its_own():
@@ -64,7 +65,7 @@ def test_the_stream_of_a_weight_is_its_own():
     plain = make(ranges={}, hidden={"steering_gain": (0.5, 1.5)})
     for _ in zip(*(play(batch, 60) for batch in (base, alone, hidden, plain, longer))):
         assert (base.reward_weights == hidden.reward_weights).all()
-        assert (base.reward_weights[:, 1] == alone.reward_weights[:, 1]).all()
+        assert (base.reward_weights[:, COLUMNS[0]] == alone.reward_weights[:, COLUMNS[0]]).all()
         assert (hidden.hidden["steering_gain"] == plain.hidden["steering_gain"]).all()
         assert (base.scene_index == alone.scene_index).all() and (hidden.reward_terms == plain.reward_terms).all()
         assert (base.reward_weights == longer.reward_weights[: base.num_agents]).all()

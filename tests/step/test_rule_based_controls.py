@@ -148,7 +148,7 @@ def test_a_vehicle_at_a_yield_sign_waits_for_one_that_arrives_within_four_second
         return [far_passed_s(found, vehicle) for vehicle in range(1, len(actors) + 1)]
 
     (alone_s,), near_s, far_s = passes_s(None), passes_s(36.0), passes_s(75.0)
-    assert alone_s < 6.0 and far_s[0] == alone_s  # nobody near: no stop
+    assert alone_s < 6.0 and far_s[0] == alone_s  # none is near: no stop
     assert near_s[1] < near_s[0] and near_s[0] > alone_s + 2.0
     (major_alone_s,) = [far_passed_s(play(batch_of(on_lanes([AWAY, on_arm(1, 36.0, 8.0)], FOUR_ARMS), **IDM), 200), 1)]
     assert near_s[1] == major_alone_s  # the other one does not wait
@@ -158,7 +158,7 @@ def test_a_vehicle_at_a_yield_sign_waits_for_one_that_arrives_within_four_second
 
 
 @pytest.mark.parametrize("kind, agents, steps, seeds", [("town", 24, 1000, 6), ("intersection", 16, 800, 5)])
-def test_in_a_thousand_seconds_nobody_crosses_on_red_collides_or_waits_for_ever(kind, agents, steps, seeds):
+def test_in_a_thousand_seconds_no_vehicle_crosses_on_red_collides_or_waits_for_ever(kind, agents, steps, seeds):
     crossed = 0
     for seed in range(seeds):
         scene = generate_scene(kind, seed=seed, agents=agents, lights=True)
