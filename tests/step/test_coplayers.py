@@ -20,7 +20,7 @@ def play(batch, steps, seed=0):
 
 
 def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
-    """A batch whose last agents are the co-players, by its seed; all drive at 10 m/s to a goal `x_goal_m` ahead."""
+    """A batch, reset with a seed that makes its last agents the co-players; goals are `x_goal_m` ahead, at 10 m/s."""
     goals = [(x_goal_m, 20.0 * i) for i in range(count)]
     scene = stage([driver(0.0, 20.0 * i, speed_mps=10.0, goal_m=goal) for i, goal in enumerate(goals)])
     batch = batch_of(scene, coplayers=coplayers, **choices)
@@ -61,10 +61,10 @@ def test_every_agent_is_as_likely_as_any_other():
 def test_co_players_change_no_other_draw_and_no_motion():
     """Candidate goals, weights and hidden values are drawn as without them."""
     choices = {"reward_ranges": {"goal": (0.5, 1.5)}, "hidden": {"steering_gain": (0.5, 1.5)}, **IGNORE_ALL, **SHORT}
-    plain, shared = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
-    for _ in zip(play(plain, 20), play(shared, 20)):
+    plain, with_coplayers = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
+    for _ in zip(play(plain, 20), play(with_coplayers, 20)):
         for name, array in plain._core.arrays.items():
-            assert (array == shared._core.arrays[name]).all(), name
+            assert (array == with_coplayers._core.arrays[name]).all(), name
 
 
 def test_absent_agents_are_never_drawn():

@@ -96,7 +96,7 @@ def test_what_separates_and_overlaps_again_is_rewarded_again(what, roads, others
     ("collision_onset", [], [Actor(1.0, 0.0, length_m=0.5), Actor(31.0, 0.0, length_m=0.5)]),
     ("offroad_onset", [wall(-1.0), wall(39.0)], []),
 ])
-def test_another_vehicle_overlapped_after_a_step_is_an_onset_and_another_edge_is_not(what, roads, others):
+def test_from_one_vehicle_onto_another_in_a_step_is_a_collision_and_from_edge_to_edge_no_event(what, roads, others):
     """Each vehicle is a contact of its own, while off-road is one state, whichever edge is overlapped."""
     record = drive(batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), **IGNORE_ALL), 1)
     assert onsets(record, what) == ([0] if what == "collision_onset" else [])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import COAST_ACTION, IGNORE_ALL, batch_of, discrete, driver, stage
+from scripted_scenes import COAST_ACTION, IGNORE_ALL, STEERINGS_RAD, batch_of, discrete, driver, stage
 
 from drive_env import Batch, CallError, ConfigError, DriveConfig, HiddenConfig, generate_scene
 from drive_env.binding import choices
@@ -219,7 +219,7 @@ def test_an_observation_shows_the_commanded_wheel_angle_and_no_hidden_value():
     batch.step(discrete(batch, steering_bin=9))
     feature = batch.observation_layout()["ego/steering"]
     driving = ~batch.removed
-    assert batch.observations[driving, feature.offset] / feature.scale == pytest.approx(0.3, abs=1e-6)
+    assert batch.observations[driving, feature.offset] / feature.scale == pytest.approx(STEERINGS_RAD[9], abs=1e-6)
 
 
 def test_a_commanded_curvature_is_observed_as_its_wheel_angle():

@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from scripted_scenes import discrete
+from scripted_scenes import ACCELERATION_BINS, STEERING_BINS, STRAIGHT, discrete
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, generate_scene, parallel_env
 from drive_env.scenes.scene import ROAD_KINDS
@@ -118,7 +118,8 @@ def test_every_trial_begins_with_the_same_images_and_waiting_agents_keep_or_lose
         first = batch.images.copy()
         while not batch.trial_ended.all():
             before, waits = batch.images.copy(), batch.stopped.copy()
-            batch.step(discrete(batch, 6, np.where(np.arange(batch.num_agents) % 2, 6, 12)))  # throttle, half turn
+            steering = np.where(np.arange(batch.num_agents) % 2, STRAIGHT, STEERING_BINS - 1)
+            batch.step(discrete(batch, ACCELERATION_BINS - 1, steering))
             np.testing.assert_array_equal(batch.images[waits], before[waits])
             assert not batch.images[batch.removed].any() and batch.images[~batch.removed].any(axis=(2, 3))[:, 6].all()
             stopped, removed = stopped + waits.sum(), removed + batch.removed.sum()

@@ -150,7 +150,7 @@ def test_all_observation_types_agree_bit_for_bit():
         actions, waited = rng.integers(0, ACTION_COUNT, plain.num_agents), plain.waits.copy()
         for batch in (plain, halves, index):
             batch.step(actions)
-        # An agent that waits has the indices of its last step, in which others have moved since.
+        # An agent that goes on waiting keeps its indices, while the vehicles that they stand for move on.
         compared = ~waited | ~plain.waits
         rebuilt = index.float_observations()
         assert rebuilt[compared].tobytes() == plain.observations[compared].tobytes()

@@ -89,7 +89,7 @@ def test_a_vehicle_that_rests_at_the_end_of_its_log_stops_there():
 
 def test_a_vehicle_enters_with_its_log_but_not_onto_another():
     log = [None] * 10 + [(float(x), 0.0, 0.0, 10.0) for x in range(20)]
-    # An agent ahead is passed in no place: it must be 4 + 3 + (10^2 - 5^2) / 4 = 25.75 m ahead, at 0.5 m a step.
+    # By the law of the next test, an agent must be 4 + 3 + (10^2 - 5^2) / 4 = 25.75 m ahead, at 0.5 m a step.
     for agent, entry in ((AWAY, 10), (driver(0.0, 0.0, speed_mps=5.0), 53)):
         found = play(batch_of(stage([agent, log_replay(log)]), **IDM), 80, COAST)
         first = int(np.flatnonzero(found["present"][:, 1])[0])
