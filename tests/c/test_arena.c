@@ -100,7 +100,7 @@ static void *allocate_and_release(void *seed) {
             one->memory = NULL;
             continue;
         }
-        /* acquire one that does not: most are small, one in eight may span many pages; some share no slab */
+        /* or acquire it: one in eight of up to 100 kB, the others small; one in four with a slab of its own */
         one->bytes = (uint32_t)rng_below(&rng, rng_below(&rng, 8) == 0 ? 100000 : 600);
         one->mark = (uint8_t)(1 + rng_below(&rng, 255));
         one->memory = drv_memory_acquire(rng_below(&rng, 4) ? arena : NULL, one->bytes);

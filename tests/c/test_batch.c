@@ -448,8 +448,8 @@ TEST(the_error_of_an_invalid_action_names_the_agent_and_the_state_is_unchanged) 
     config.action_type = DRV_MULTI_DISCRETE;
     set_up(&test, config, 1);
     reset_batch(&test);
-    const int64_t pairs[][2] = {{-1, STRAIGHT},    {ACCELERATION_BINS, STRAIGHT}, {COAST, -1}, {COAST, STEERING_BINS},
-                                {INT64_MIN, STRAIGHT}, {COAST, INT64_MAX}};
+    const int64_t pairs[][2] = {{-1, STRAIGHT}, {ACCELERATION_BINS, STRAIGHT}, {INT64_MIN, STRAIGHT},
+                                {COAST, -1}, {COAST, STEERING_BINS}, {COAST, INT64_MAX}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         act(&test, COAST + 1, STRAIGHT);
         test.actions[10] = pairs[i][0];

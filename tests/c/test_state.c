@@ -61,7 +61,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t world_bytes = (int64_t)drv_state_world_bytes(all[i]);
         CHECK(world_bytes % DRV_CACHE_LINE == 0, "%lld bytes a world", (long long)world_bytes);
-        /* each array after the one before it, at the start of a vector; none without elements but of options */
+        /* each array begins after the one before it, aligned for vectors; options that are off have no elements */
         drv_state_field field;
         int64_t end = 0;
         int32_t count = 0;
