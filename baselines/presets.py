@@ -34,7 +34,7 @@ SMALL = TrainConfig(
 """Towns with eight cars: learns to drive in less than two minutes on two cores."""
 
 HIDDEN_EXIT_DRIVE = hidden_exit(seeds=range(1)).config
-"""Of the task, whatever the seeds of its scenes."""
+"""The config of the task; it does not depend on the seeds of the scenes."""
 
 HIDDEN_EXIT_PPO = PPOConfig(rollout_steps=96, gamma=0.99, learning_rate=5e-4)
 """What the three phases of a training have in common (docs/trials_that_teach.md)."""

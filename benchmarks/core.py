@@ -39,7 +39,7 @@ from drive_env.machine import processor, usable_threads
 CALLS = 20_000
 """Calls that are timed together where one takes less than a microsecond."""
 
-RESTARTS_WARM_UP_STEPS = 100
+RESTART_WARM_UP_STEPS = 100
 """Steps before the first timed restart."""
 
 
@@ -225,7 +225,7 @@ def restart_us(scene: Scene) -> float:
         restarts = bool(batch.trial_ended.all())
         begin = time.perf_counter()
         batch.step(batch.actions)
-        if restarts and step >= RESTARTS_WARM_UP_STEPS:
+        if restarts and step >= RESTART_WARM_UP_STEPS:
             times.append(time.perf_counter() - begin)
     batch.close()
     return statistics.median(times) * 1e6
@@ -266,7 +266,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
             steps += DRAWS
         return (time.perf_counter() - begin) / steps
 
-    # Each way in each round, after a warm-up, with the length of a step in that round.
+    # Each way in each round, after a warm-up; the learner takes as long as a step in the same round.
     mean_s(batch.step)
     ratios: dict[str, list[float]] = {"the whole batch in flight": [], "by halves": []}
     for _ in range(ROUNDS):

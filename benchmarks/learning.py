@@ -18,7 +18,7 @@ TIMES_S = (60, 120, 240)
 """When the rates of a run are reported."""
 
 TIME_TOLERANCE = 1.01
-"""Factor on these times: the last update of a run that ends after so many seconds is complete a little later."""
+"""Factor by which a time may be exceeded: a run with a time limit ends with an update that is complete after it."""
 
 RATES = ("goal", "collision", "offroad")
 

@@ -13,7 +13,7 @@
 /* Sizes of an observation, as in the core. */
 enum { EGO_FLOATS = 24, SLOT_FLOATS = 8 };
 
-/* Of the lists: how many cells away near segments and possibly crossed edges can be, and the most entries of a list. */
+/* How many cells away from a vehicle its near segments are, and the edges that it may cross; the limit of a list. */
 enum { NEAR_CELLS = 10, EDGE_CELLS = 2, LIST_LIMIT = 512 };
 
 /* Floats of a vehicle, a logged state and a segment in the caller's arrays. */

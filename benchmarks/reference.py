@@ -22,7 +22,7 @@ void reference_close(reference *all);
 """
 
 FLAGS = ("-std=c11", "-O3", "-march=native", "-fPIC", "-shared")
-"""Of the compiler: whatever makes the reference fast on this machine."""
+"""Of the compiler; the reference may use all instructions of this machine."""
 
 
 class Reference:

@@ -7,9 +7,8 @@
     python benchmarks/trainer.py --case small        a case for two cores
 
 `env` steps the batches with fixed actions, `forward` is the rollout's inference without the env, `update` the epochs
-over one rollout, `full` whole updates, from collecting to the optimiser. Rates are in agent-steps
-of the loss mask and in all agent-steps. The GPU waits while its stream is empty during rollout: for the env, the copy,
-or Python.
+over one rollout, `full` whole updates, from collecting to the optimiser. Rates are in agent-steps of the loss mask and
+in all agent-steps. The GPU waits while its stream is empty during rollout: for the env, the copy, or Python.
 """
 
 import argparse

@@ -24,7 +24,7 @@ COVERAGE = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, the ends of its 95% interval, and the number of agents that it is the mean of: one episode each."""
+    """A value, the ends of its 95% interval, and the number of episodes of agents that it is the mean of."""
 
     value: float
     low: float
@@ -56,7 +56,7 @@ class Scores:
     def memory_share(self, trial: int, optimal: Mapping[str, Sequence[float]]) -> Estimate | None:
         """The score of a trial between two optima: 0 is that of the trial features alone, 1 that with memory.
 
-        It is below 0 for a policy that is worse than the first of them. None where a memory can add nothing.
+        It is below 0 for a policy that is worse than the first optimum. None where a memory can add nothing.
 
         Args:
             optimal: of `optimal_curves`.

@@ -38,7 +38,7 @@ def damaged(path: Path, what: str) -> DamagedError:
 
 
 def unknown(path: Path, what: str) -> CheckpointError:
-    """The error of a checkpoint whose config.json another version of the package has written."""
+    """The error of a checkpoint that another version of the package has written."""
     return CheckpointError(f"{os.fspath(path)!r} is of another version: config.json: {what}")
 
 

@@ -52,7 +52,7 @@ class Finding:
 
 
 def check_device(ranks: Ranks, wanted: str | None) -> Finding:
-    """The device, whose description must contain `wanted`."""
+    """The device; its description must contain `wanted`, unless that is None."""
     if ranks.device.type == "cuda":
         found = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(ranks.device)}"
     else:
