@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from cases import DRAWS, IGNORE_EVENTS, ROUNDS, Case, draws_for, interleaved, of_batch
 from open_scenes import opening_s
-from options import BUSY, busy_rate, costs
+from options import BUSY, busy_batch, busy_rate, costs
 from pages import put_measured, table
 from pettingzoo_dicts import measure as of_pettingzoo_dicts
 from reference import Reference
@@ -168,8 +168,7 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 
 def rule_based(seconds: float) -> float:
     """Steps of rule-based vehicles per second of the phase that moves them: 64 beside 64 agents in a town."""
-    batch = Batch([generate_scene("town", seed=0, agents=128, blocks=(4, 3))], num_worlds=16, seed=0, threads=1,
-                  config=IGNORE_EVENTS.replace(others="idm", agents_per_world=64, trial_steps=200))
+    batch = busy_batch(lights=False)
     case = of_batch("rule-based vehicles", batch)
     case.run(seconds / 4)
     batch.phase_times(True)

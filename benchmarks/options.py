@@ -64,11 +64,11 @@ def _batch(base: str, changes: dict) -> Batch:
     return Batch(scene, num_worlds=NUM_WORLDS, config=config, seed=0, threads=1)
 
 
-def busy_batch() -> Batch:
-    """The batch that `BUSY` names."""
-    scene = generate_scene("town", seed=0, agents=128, blocks=(4, 3), lights=True)
+def busy_batch(lights: bool) -> Batch:
+    """64 agents and 64 rule-based vehicles in a town."""
+    scene = generate_scene("town", seed=0, agents=128, blocks=(4, 3), lights=lights)
     return Batch(scene, num_worlds=NUM_WORLDS, seed=0, threads=1, config=IGNORE_EVENTS.replace(
-        others="idm", agents_per_world=64, trial_steps=200, traffic_controls=True))
+        others="idm", agents_per_world=64, trial_steps=200, traffic_controls=lights))
 
 
 def costs(seconds: float) -> list[tuple[str, str, float]]:
@@ -82,4 +82,4 @@ def costs(seconds: float) -> list[tuple[str, str, float]]:
 
 def busy_rate(seconds: float) -> float:
     """Agent-steps per second of `BUSY`; all its vehicles move."""
-    return statistics.median(interleaved([of_batch(BUSY, busy_batch())], seconds)[BUSY])
+    return statistics.median(interleaved([of_batch(BUSY, busy_batch(lights=True))], seconds)[BUSY])

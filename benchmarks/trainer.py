@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from cases import IGNORE_EVENTS
 
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, TrainConfig
 from baselines.gae import advantages
@@ -31,8 +32,7 @@ from baselines.tools.dist import Ranks, join
 from drive_env import DriveConfig
 from drive_env.machine import processor
 
-ALWAYS_DRIVING = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore",
-                             observation={"type": "float16"})
+ALWAYS_DRIVING = IGNORE_EVENTS.replace(observation={"type": "float16"})
 """No agent waits except in restarts: one step in 201."""
 
 CASES = {

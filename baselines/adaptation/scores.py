@@ -20,6 +20,10 @@ SEED = 0
 """Of the resamples: policies on equally many scenes are compared on the same ones."""
 
 COVERAGE = 0.95
+"""Of the intervals."""
+
+LEAST_SPAN = 1e-9
+"""Optima that differ by less are equal up to rounding."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Scores:
             optimal: of `optimal_curves`.
         """
         without, span = optimal["trial_features"][trial], optimal["memory"][trial] - optimal["trial_features"][trial]
-        return self._estimate(lambda mean: (mean[..., trial] - without) / span) if span > 1e-9 else None
+        return self._estimate(lambda mean: (mean[..., trial] - without) / span) if span > LEAST_SPAN else None
 
     def excess(self, other: Scores, trial: int) -> Estimate:
         """The score of a trial minus that of another policy on the same scenes."""
