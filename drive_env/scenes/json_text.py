@@ -32,6 +32,9 @@ HEAD_BYTES = 4096
 DEPTH_LIMIT = 100
 """Nesting depth; scenes have about six. The parser itself fails at about a thousand."""
 
+INT64_CHARACTERS = 20
+"""The sign and digits of the lowest 64-bit integer."""
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*(?:[\"}]|$)")
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
@@ -127,7 +130,7 @@ def _decoded(data):
 
 def _whole_or_float(text):
     # Python converts the digits of huge integers in quadratic time, or refuses.
-    return int(text) if len(text) <= 20 else float(text)
+    return int(text) if len(text) <= INT64_CHARACTERS else float(text)
 
 
 def _deep_fault(text):
