@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import pytest
+from boxes import corners
 from oracle import OUTCOMES
 from scripted_scenes import STEERINGS_RAD, discrete
 
@@ -66,12 +67,6 @@ def edge_lines(roads):
 
 
 # ---- geometry by another method ----
-
-
-def corners(x, y, heading, length, width):
-    turn = np.array([[math.cos(heading), -math.sin(heading)], [math.sin(heading), math.cos(heading)]])
-    local = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * [length / 2, width / 2]
-    return local @ turn.T + [x, y]
 
 
 def gap_between(a, b):
@@ -225,7 +220,8 @@ class BruteForce:
 
     def box_of(self, vehicle, now):
         names = ("x_m", "y_m", "heading_rad", "length_m", "width_m")
-        return corners(*(float(now[name][vehicle]) for name in names))
+        x_m, y_m, heading_rad, length_m, width_m = (np.float64(now[name][vehicle]) for name in names)
+        return corners([x_m, y_m], heading_rad, length_m, width_m)
 
     def check_partners(self, agent, observation, now, pose):
         others = np.flatnonzero(now["present"] & (np.arange(len(now["x_m"])) != agent))

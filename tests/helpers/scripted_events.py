@@ -7,9 +7,6 @@ from scripted_scenes import drive
 
 from drive_env import RewardConfig
 
-GOAL, COLLISION, OFFROAD = 1, 2, 3
-"""Codes of outcomes."""
-
 TURNS = [0.0, 0.7, math.pi / 2, 3.0, -2.2]
 """Rotations of a whole scene: no result may depend on them."""
 

@@ -145,6 +145,14 @@ def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
     return {name: np.array(values) for name, values in record.items()}
 
 
+def play_randomly(batch, steps, seed=0):
+    """Steps with seeded discrete actions; yields after each of them."""
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
+        yield
+
+
 def onsets(record, name, agent=0):
     """The steps, from 0, in which an array of onsets is true for an agent."""
     return list(np.flatnonzero(record[name][:, agent]))

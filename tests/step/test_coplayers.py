@@ -2,21 +2,13 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import BRAKE_ACTION, COAST_ACTION, IGNORE_ALL, batch_of, drive, driver, stage
+from scripted_scenes import BRAKE_ACTION, COAST_ACTION, IGNORE_ALL, batch_of, drive, driver, play_randomly, stage
 
 from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene, parallel_env, trial_metrics
 from drive_env.api.gym import DriveEnv
 
 TOWN = generate_scene("town", seed=1, agents=8)
 SHORT = {"trial_steps": 6, "max_trials": 2}
-
-
-def play(batch, steps, seed=0):
-    """Steps with seeded actions; yields after each of them."""
-    rng = np.random.default_rng(seed)
-    for _ in range(steps):
-        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
-        yield
 
 
 def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
@@ -38,7 +30,7 @@ def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
 def test_each_episode_draws_as_many_as_the_config_says(coplayers, expected):
     batch = batch_of(TOWN, num_worlds=6, coplayers=coplayers, **SHORT)
     drawn = [batch.coplayer.reshape(6, 8).copy()]
-    for _ in play(batch, 40):
+    for _ in play_randomly(batch, 40):
         drawn.append(batch.coplayer.reshape(6, 8).copy())
         if not batch.first.any():
             assert (drawn[-1] == drawn[-2]).all()
@@ -62,7 +54,7 @@ def test_co_players_change_no_other_draw_and_no_motion():
     """Candidate goals, weights and hidden values are drawn as without them."""
     choices = {"reward_ranges": {"goal": (0.5, 1.5)}, "hidden": {"steering_gain": (0.5, 1.5)}, **IGNORE_ALL, **SHORT}
     plain, with_coplayers = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
-    for _ in zip(play(plain, 20), play(with_coplayers, 20)):
+    for _ in zip(play_randomly(plain, 20), play_randomly(with_coplayers, 20)):
         for name, array in plain._core.arrays.items():
             assert (array == with_coplayers._core.arrays[name]).all(), name
 
@@ -117,7 +109,7 @@ def test_reports_are_of_egos_or_of_co_players():
     """Every trial is in one of the two reports, by who drove; records have it too."""
     batch = Batch(TOWN, num_worlds=3, trial_records=50, config=DriveConfig(coplayers=3, log_ema_alpha=0.0, **SHORT))
     batch.reset()
-    for _ in play(batch, 80):
+    for _ in play_randomly(batch, 80):
         pass
     records = {of: batch.metrics(by="world", of=of) for of in ("ego", "coplayer")}
     averages = {of: batch.metrics(of=of) for of in ("ego", "coplayer")}
@@ -138,7 +130,7 @@ def test_reports_are_of_egos_or_of_co_players():
 def test_a_batch_without_co_players_has_reports_of_egos_alone():
     batch = Batch(TOWN, trial_records=5, config=DriveConfig(**SHORT))
     batch.reset()
-    for _ in play(batch, 20):
+    for _ in play_randomly(batch, 20):
         pass
     assert batch.metrics(of="coplayer")["score"].n == 0 and batch.metrics()["trials"].n > 0
     assert not batch.trial_records()["coplayer"].any()

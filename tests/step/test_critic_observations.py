@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, log_replay, stage
+from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, log_replay, play_randomly, stage
 
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
@@ -16,14 +16,11 @@ def feature(batch, name):
     return batch.critic_observations[:, found.slice].astype(float) / found.scale
 
 
-def play(batch, steps, seed=0):
+def play(batch, steps):
     """Steps with seeded actions; yields after the reset and after each of them."""
-    rng = np.random.default_rng(seed)
     batch.reset()
     yield
-    for _ in range(steps):
-        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
-        yield
+    yield from play_randomly(batch, steps)
 
 
 def in_frame_of(vehicles, agent, x_m, y_m):

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from scripted_events import COLLISION, GOAL, OFFROAD, REWARDS, TURNS, begins, figures, oscillate, wall
+from scripted_events import REWARDS, TURNS, begins, figures, oscillate, wall
 from scripted_scenes import (
     IGNORE_ALL,
     Actor,
@@ -14,6 +14,7 @@ from scripted_scenes import (
     onsets,
     stage,
 )
+from world_rollout import COLLISION, GOAL, OFFROAD
 
 from drive_env import RewardConfig
 

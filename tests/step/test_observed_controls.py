@@ -8,27 +8,14 @@ import math
 import numpy as np
 import pytest
 from scripted_scenes import ACTION_COUNT, COAST, IGNORE_ALL, batch_of, discrete, driver, stage
+from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, controls_of
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, SceneError, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv
-from drive_env.scenes import TrafficControls
 
-RED, YELLOW, GREEN = 1, 2, 3
-LIGHT, STOP, YIELD = 1, 2, 3
 TIE_M = 1e-4
 TOLERANCE = 1e-5
 NAMES = ("left_x", "left_y", "right_x", "right_y", "red", "yellow", "green", "kind")
-
-
-def controls(kind, line_m, state=None):
-    """Lights, with one logged state each, and signs."""
-    count = len(kind)
-    return TrafficControls(
-        kind=np.array(kind, np.uint8), line_m=np.array(line_m, np.float32).reshape(count, 4),
-        start=np.zeros(count + 1, np.int32), lane=np.zeros(0, np.int32),
-        state=np.array([state or [0] * count], np.uint8), phase_start=np.zeros(count + 1, np.int32),
-        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
-        junction=np.full(count, -1, np.int32))
 
 
 def scattered(count, seed=0):
@@ -37,7 +24,7 @@ def scattered(count, seed=0):
     middle_m, half_m = rng.uniform(-40, 40, (count, 2)), rng.uniform(-3, 3, (count, 2))
     kind = rng.integers(LIGHT, YIELD + 1, count)
     state = np.where(kind == LIGHT, rng.integers(0, 4, count), 0)
-    of = controls(kind, np.concatenate([middle_m - half_m, middle_m + half_m], axis=1), state.tolist())
+    of = controls_of(kind, np.concatenate([middle_m - half_m, middle_m + half_m], axis=1), [state])
     return dataclasses.replace(generate_scene("intersection", seed=seed, agents=6), traffic_controls=of)
 
 
@@ -113,7 +100,7 @@ def test_lines_are_observed_from_left_to_right_as_approaching_traffic_sees_them(
     cos, sin = math.cos(turn_rad), math.sin(turn_rad)
     ends_m = [(x * cos - y * sin, x * sin + y * cos) for x, y in ((30.0, 2.0), (30.0, -4.0))]
     line = ends_m[0] + ends_m[1]
-    of = controls([LIGHT, STOP, YIELD, LIGHT], [line] * 4, [YELLOW, 0, 0, 0])
+    of = controls_of([LIGHT, STOP, YIELD, LIGHT], [line] * 4, [[YELLOW, OFF, OFF, OFF]])
     scene = dataclasses.replace(stage([driver()], turn_rad=turn_rad), traffic_controls=of)
     batch = batch_of(scene, traffic_controls=True, observation={"controls": 6}, **IGNORE_ALL)
     shown = [(0, 1, 0, 0.25), (0, 0, 0, 0.5), (0, 0, 0, 0.75), (0, 0, 0, 0.25)]  # a light that is off is the last
@@ -122,7 +109,8 @@ def test_lines_are_observed_from_left_to_right_as_approaching_traffic_sees_them(
 
 
 def test_the_nearest_middle_counts_and_the_view_ends_at_its_radius():
-    of = controls([STOP] * 4, [(20, 50, 20, -50), (15, 1, 15, 100), (99.9, 1, 99.9, -1), (-100.1, 1, -100.1, -1)])
+    of = controls_of(
+        [STOP] * 4, [(20, 50, 20, -50), (15, 1, 15, 100), (99.9, 1, 99.9, -1), (-100.1, 1, -100.1, -1)])
     scene = dataclasses.replace(stage([driver()]), traffic_controls=of)
     choices = {"traffic_controls": True, **IGNORE_ALL}
     assert observed(batch_of(scene, observation={"controls": 1}, **choices))[0, 0, 0] == pytest.approx(0.2)
@@ -185,7 +173,7 @@ def test_slots_without_lights_that_have_an_effect_are_refused():
 
 
 def test_a_map_with_more_controls_than_indices_is_refused():
-    scene = dataclasses.replace(generate_scene("intersection", agents=2), traffic_controls=controls(
+    scene = dataclasses.replace(generate_scene("intersection", agents=2), traffic_controls=controls_of(
         [STOP] * 16_400, [(0, 1, 0, -1)] * 16_400))
     for kind, slots in (("index", 0), ("float32", 2)):
         Batch([scene], config=DriveConfig(traffic_controls=True, observation={"type": kind, "controls": slots})).close()

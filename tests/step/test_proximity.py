@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from boxes import corners
 from scripted_events import TURNS
 from scripted_scenes import COAST_ACTION, IGNORE_ALL, STEERING_BINS, Actor, batch_of, driver, log_replay, stage
 
@@ -57,12 +58,6 @@ def test_a_vehicle_in_contact_or_off_the_map_is_not_met_again():
     assert times([driver(speed_mps=1.0), Actor(3.0)])[0].tolist() == [HORIZON_S]
     gone = [driver(speed_mps=10.0), log_replay([(24.0, 0.0, 0.0, 0.0), None, None])]
     assert times(gone)[0].tolist() == [HORIZON_S]
-
-
-def corners(centre, heading_rad, length_m, width_m):
-    ahead = np.array([math.cos(heading_rad), math.sin(heading_rad)])
-    left = np.array([-ahead[1], ahead[0]])
-    return np.array([centre + a * length_m / 2 * ahead + b * width_m / 2 * left for a in (-1, 1) for b in (-1, 1)])
 
 
 def overlaps(one, other, headings_rad):

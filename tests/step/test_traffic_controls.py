@@ -19,12 +19,10 @@ from scripted_scenes import (
     driver,
     stage,
 )
+from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, controls_of
 
 from drive_env import REWARD_TERMS, Batch, DriveConfig, generate_scene, load_scene, save_scene
-from drive_env.scenes import TrafficControls
 
-OFF, RED, YELLOW, GREEN = range(4)
-LIGHT, STOP, YIELD = 1, 2, 3
 FULL_BRAKE, COAST, THROTTLE = 0, 3, 6
 """Acceleration bins."""
 
@@ -40,14 +38,7 @@ def controls(*kinds, x_m=LINE_M, state=(), phases=(), offset_s=0.0, junction=-1,
     ends = [(x_m * cos - y * sin, x_m * sin + y * cos) for y in (half_m, -half_m)]
     log = np.zeros((frames, count), np.uint8)
     log[:] = np.array(state or [OFF] * count, np.uint8) if frames == 1 else np.array(state, np.uint8)[:, None]
-    number = len(phases)
-    return TrafficControls(
-        kind=np.array(kinds, np.uint8), line_m=np.array([sum(ends, ())] * count, np.float32),
-        start=np.zeros(count + 1, np.int32), lane=np.zeros(0, np.int32), state=log,
-        phase_start=np.array([0] + [number] * count, np.int32),
-        phase_state=np.array([state for state, _ in phases], np.uint8),
-        phase_s=np.array([seconds for _, seconds in phases], np.float32),
-        offset_s=np.full(count, offset_s, np.float32), junction=np.full(count, junction, np.int32))
+    return controls_of(kinds, [sum(ends, ())] * count, log, phases, offset_s=offset_s, junction=junction)
 
 
 def approach(of, *, speed_mps=10.0, x_m=0.0, y_m=0.0, heading_rad=0.0, turn_rad=0.0, **choices):
