@@ -58,7 +58,8 @@ wheel: .venv/installed-test .venv/tools-release
 comma := ,
 .venv/installed-%: $(INSTALLED_FROM)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing drive-env[$*] into .venv"
+	@echo "installing drive-env[$*] into .venv: packages are downloaded and the core is compiled"
+	@echo "(a few minutes the first time, without further output)"
 	@$(PIP_INSTALL) -e '.[$*]'
 	@touch $@ $(addprefix .venv/installed-,$(subst $(comma), ,$*))
 

@@ -121,7 +121,8 @@ def main() -> None:
             env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
             held_out = scenes_of(env, config.env.scene_count if first_seed is None else first_seed)
             if len(held_out) < 2:
-                raise ValueError(f"scenes has {len(held_out)} scene; it must have 2 or more, for donors in another one")
+                raise ValueError(f"scenes has {len(held_out)} scene; it must have 2 or more, since `shuffled` needs "
+                                 "agents in another one")
             full = PolicyRunner(policy, torch_device, deterministic)
             runners = {name: (runner, env.drive) for name, runner in ablations(full).items()}
 

@@ -92,6 +92,7 @@ class EnvConfig(_Plain):
     threads: int = 0
     """Threads that step the worlds of a process; 0: one per available core."""
     drive: DriveConfig = field(default_factory=DriveConfig)
+    """The config of the env."""
 
     def __post_init__(self):
         if isinstance(self.scenes, (list, tuple)):
@@ -109,8 +110,11 @@ class ModelConfig(_Plain):
     """The network."""
 
     width: int = 128
+    """Floats of a token's vector between layers."""
     layers: int = 2
+    """Transformer layers of a trunk."""
     heads: int = 4
+    """Query heads of a layer."""
     kv_heads: int | None = None
     """Heads of keys and values, shared by groups of query heads (GQA); None: as many as `heads`."""
     object_width: int = 64
@@ -158,7 +162,9 @@ class PPOConfig(_Plain):
     clip: float = 0.2
     """Ratios are clipped to 1 - clip .. 1 + clip."""
     value_weight: float = 0.5
+    """Of the value loss."""
     entropy_weight: float = 0.005
+    """Of the mean entropy, which is maximised."""
     final_entropy_weight: float | None = None
     """Weight to which `entropy_weight` changes linearly over `agent_steps`; None: it is constant."""
     noise_correlation: float = 0.0
@@ -168,12 +174,15 @@ class PPOConfig(_Plain):
     """The epochs of an update end early after one whose approximate KL, the mean over its minibatches with data, is
     above it; None: never."""
     learning_rate: float = 3e-4
+    """Of AdamW, before warm-up and annealing."""
     anneal: bool = True
     """Whether the learning rate decreases linearly to 0 over `agent_steps`."""
     warmup_updates: int = 0
     """Updates over which the learning rate increases linearly from 0."""
     weight_decay: float = 0.0
+    """Of AdamW, for all parameters."""
     max_grad_norm: float = 0.5
+    """Larger gradients are scaled to this L2 norm, over all parameters."""
     recompute_context: bool = False
     """Whether the KV cache is recomputed with the new weights after each update (rollout/recomputation.py)."""
 
@@ -200,6 +209,7 @@ class RunConfig(_Plain):
     folder: str = "runs/default"
     """Where checkpoints, logs and curves are written; it holds one run."""
     seed: int = 0
+    """Of the initial weights, the sampled actions and the worlds."""
     device: str = "auto"
     """A device of torch; auto: a GPU if there is one, else the CPU."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"

@@ -47,7 +47,7 @@ def episode_records(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, 
     """The trial records of `episodes` episodes of every scene; agents and scenes are numbered through all batches.
 
     Each episode is that of a world of its own. World w of a batch of n scenes plays scene (w + k) mod n, with a
-    constant k. A batch has two scenes or more if there are as many.
+    constant k, so the next world has another scene. No batch has a single scene unless `scenes` has only one.
     """
     records, agents, scenes_at_once = [], 0, max(WORLDS_AT_ONCE // episodes, 2)
     starts = list(range(0, len(scenes), scenes_at_once))
@@ -162,6 +162,7 @@ def main() -> None:
             seed: of the worlds and of the random policy.
             device: a device of torch, or auto.
         """
+        # The policy and the scenes; what does not fit is an error of one sentence.
         try:
             torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
             policy, config = load_policy(checkpoint, torch_device)
@@ -172,6 +173,8 @@ def main() -> None:
                 check_fits(checkpoint, batch)
         except ValueError as error:  # from checkpoint or scenes; the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")
+
+        # Both evaluations, as one table.
         trained = evaluate(PolicyRunner(policy, torch_device, deterministic), all_scenes, env.drive, seed)
         random = evaluate(random_policy(seed), all_scenes, env.drive, seed)
         table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")

@@ -64,6 +64,8 @@ def advantages(steps: Steps, gamma: float, gae_lambda: float, credit: str = "thr
     if credit not in CREDIT:
         raise ValueError(f"credit is {credit!r}; it must be one of {', '.join(map(repr, CREDIT))}")
     check_openings(steps)
+
+    # Of each step: the agent's next valid step, whether it waits before that, and whether an event ended its trial.
     valid = ~steps.invalid
     end = valid.shape[1]
     next_valid = _next_valid(valid)

@@ -13,8 +13,10 @@ import numpy as np
 from drive_env import ConfigError
 
 SHOWN_CHARACTERS = 100
+"""Of a value in a message."""
 
 WORDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "a string", NoneType: "None"}
+"""What a message requires, by the type of a field."""
 
 
 def value_text(value: Any) -> str:

@@ -48,7 +48,7 @@ from .rollout.buffer import RolloutBuffer
 from .rollout.collector import Collector
 from .run import Result, compiles, open_run
 from .schedules import scheduled
-from .tools.dist import Ranks
+from .tools.dist import Ranks, join
 from .tools.interrupts import Interrupted
 from .tools.metrics import Stopwatch, per_trial, rollout_metrics, to_floats, with_counts
 
@@ -105,6 +105,7 @@ def make_policy(config: TrainConfig, batch: Batch, ranks: Ranks) -> Policy:
 
 
 def make_optimizer(policy: Policy, ppo: PPOConfig) -> torch.optim.Optimizer:
+    """AdamW over all parameters; on a GPU its fused kernels."""
     fused = next(policy.parameters()).is_cuda
     return torch.optim.AdamW(policy.parameters(), ppo.learning_rate, eps=ADAM_EPSILON, weight_decay=ppo.weight_decay,
                              fused=fused)
@@ -181,6 +182,7 @@ class Learner:
             Metrics, the means over the optimiser's steps. `parity_gap` is of the first step alone, at which the policy
             is still the one that collected the rollout: it is the difference between rollout and training.
         """
+        # Sums over the optimiser's steps.
         config, ranks, minibatches = self.config, self.ranks, self.config.minibatches
         sums, norms, steps, gap = None, 0.0, 0, None
         of_trial = torch.zeros(self.max_trials, 2, dtype=torch.float64, device=buffer.first.device)
@@ -189,6 +191,8 @@ class Learner:
             for minibatch, count in zip(agents.view(minibatches, -1), epoch_counts):
                 if count == 0:  # on all ranks
                     continue
+
+                # One step of the optimiser.
                 losses, log_ratio, entropy = self.losses(buffer, minibatch, advantage[minibatch], returns[minibatch],
                                                          count)
                 self.optimizer.zero_grad(set_to_none=False)
@@ -196,16 +200,21 @@ class Learner:
                 ranks.sum_gradients(self.policy.parameters())
                 norms += torch.nn.utils.clip_grad_norm_(self.policy.parameters(), config.max_grad_norm)
                 self.optimizer.step()
+
+                # Its metrics.
                 parts = torch.stack([part.detach() for part in losses])
                 gap = log_ratio.abs().max() if gap is None else gap
                 if self.max_trials > 1:
                     of_trial += sums_by_bin(torch.stack([torch.ones_like(entropy), entropy], -1),
                                             buffer.loss_mask[minibatch], buffer.trial_index[minibatch], self.max_trials)
                 sums, kl, steps = parts if sums is None else sums + parts, kl + losses.kl, steps + 1
+
             # Reading the KL synchronises ranks and device, so it is read only where it can end the epochs.
             if config.target_kl is not None and steps and epoch + 1 < config.epochs \
                     and float(ranks.sum(kl.clone())) / sum(n > 0 for n in epoch_counts) > config.target_kl:
                 break
+
+        # Means, over all ranks.
         metrics = self._learning_metrics(sums, norms, steps, gap, buffer.first.device)
         if self.max_trials > 1:
             count, total = ranks.sum(of_trial).T
@@ -214,6 +223,7 @@ class Learner:
 
     def _learning_metrics(self, sums: Tensor | None, norms: Tensor | float, steps: int, gap: Tensor | None,
                           device: torch.device) -> dict[str, Tensor]:
+        """The metrics of the epochs, from sums over the optimiser's steps; zeros where there was none."""
         names = (*LOSS_NAMES, "grad_norm", "optimizer_steps", "parity_gap", "learning_rate", "entropy_weight")
         if not steps:  # the loss mask of the whole rollout is empty
             return dict.fromkeys(names, torch.zeros((), device=device))
@@ -284,7 +294,7 @@ def main() -> None:
         if str(error):
             print(f"baselines.ppo: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    if result.lines:
+    if join(config.run.device).is_main:
         if result.best_checkpoint:
             print(f"best checkpoint: {result.best_checkpoint}")
         print(f"checkpoint: {result.checkpoint}\ncurves: {Path(config.run.folder) / 'curves.png'}")

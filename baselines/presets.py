@@ -33,20 +33,22 @@ SMALL = TrainConfig(
     run=RunConfig(folder="runs/small", checkpoint_updates=0, evaluate_updates=20, torch_threads=1))
 """Towns with eight cars: learns to drive in less than two minutes on two cores."""
 
+HIDDEN_EXIT_DRIVE = hidden_exit(seeds=range(1)).config
+"""The config of the task; it does not depend on the seeds of the scenes."""
+
 HIDDEN_EXIT_PPO = PPOConfig(rollout_steps=96, gamma=0.99, learning_rate=5e-4)
+"""What the three phases of a training have in common (docs/trials_that_teach.md)."""
 
 HIDDEN_EXIT_SHOWN = TrainConfig(
     env=EnvConfig(
         scenes=("exits",), scene_count=256, num_worlds=2048,
-        drive=hidden_exit(seeds=range(1)).config.replace(
-            observation={"goal_reveal_s": None}, reward={"progress_per_m": 0.02})),
+        drive=HIDDEN_EXIT_DRIVE.replace(observation={"goal_reveal_s": None}, reward={"progress_per_m": 0.02})),
     model=ModelConfig(context=90), ppo=replace(HIDDEN_EXIT_PPO, agent_steps=25_000_000, entropy_weight=0.01),
     run=RunConfig(folder="runs/hidden_exit_shown"))
 """Three trials with the same one of three exits as the goal, which is observed: teaches the driving that follows."""
 
 HIDDEN_EXIT_MIXED = TrainConfig(
-    env=replace(HIDDEN_EXIT_SHOWN.env, drive=hidden_exit(seeds=range(1)).config.replace(
-        observation={"goal_reveal_share": 0.3})),
+    env=replace(HIDDEN_EXIT_SHOWN.env, drive=HIDDEN_EXIT_DRIVE.replace(observation={"goal_reveal_share": 0.3})),
     model=HIDDEN_EXIT_SHOWN.model,
     ppo=replace(HIDDEN_EXIT_PPO, agent_steps=105_000_000, entropy_weight=0.01, final_entropy_weight=0.002,
                 noise_correlation=0.9),
@@ -54,7 +56,7 @@ HIDDEN_EXIT_MIXED = TrainConfig(
 """The goal is hidden in 70% of the trials: the policy learns to search for it, and still drives to a known one."""
 
 HIDDEN_EXIT = TrainConfig(
-    env=replace(HIDDEN_EXIT_SHOWN.env, drive=hidden_exit(seeds=range(1)).config), model=HIDDEN_EXIT_SHOWN.model,
+    env=replace(HIDDEN_EXIT_SHOWN.env, drive=HIDDEN_EXIT_DRIVE), model=HIDDEN_EXIT_SHOWN.model,
     ppo=replace(HIDDEN_EXIT_PPO, agent_steps=14_000_000, entropy_weight=0.002, learning_rate=1e-4),
     run=RunConfig(folder="runs/hidden_exit", start_from="runs/hidden_exit_mixed"))
 """The goal is always hidden: the task that needs a memory (docs/trials_that_teach.md)."""

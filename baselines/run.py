@@ -248,7 +248,7 @@ class Run:
 def check_metric(metric: str | None, collector: Collector) -> None:
     """Raises a ConfigError if `best_metric` is no metric of an evaluation."""
     known = collector.batches[0].metrics()
-    if metric is not None and (name := name_and_sign(metric)[0]) not in known:
+    if metric is not None and name_and_sign(metric)[0] not in known:
         raise ConfigError(f"best_metric is {metric!r}; it must be one of {', '.join(map(repr, known))}, with a minus "
                           "in front for the lowest value")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -13,16 +14,26 @@ IGNORE_EVENTS = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad=
 """No agent leaves, so every step updates and observes all of them: the most work."""
 
 ROUNDS = 5
+"""Measurements of each case, over which figures are medians."""
+
 DRAWS = 32
 """Sets of random actions, drawn in advance and used cyclically."""
 
 SPREADS = {"state": 1e-3}
-"""Vehicle model to the share of the limits within which its actions are drawn; others have all of it. Those of `state`
-are the limits of coordinates, and most of them are off any map."""
+"""By vehicle model, the share of its limits within which actions are drawn; for all others it is 1. The limits of
+`state` are those of coordinates, most of which are off any map."""
+
+AGE_STRIDE = 7
+"""Steps by which the clocks of successive worlds differ at first, so that few worlds restart in the same step."""
 
 
 class Case:
-    """One measured configuration; `run(seconds)` returns agent-steps per second."""
+    """One measured configuration.
+
+    Args:
+        step: takes the actions of all agents of `batch`. close: called at the end.
+        acting_agents: returns in how many agents' last step the action had an effect.
+    """
 
     def __init__(self, name: str, step: Callable[[np.ndarray], None], batch: Batch, close: Callable[[], None],
                  acting_agents: Callable[[], int]):
@@ -52,9 +63,17 @@ def draws_for(batch: Batch) -> list[np.ndarray]:
 
 
 def of_batch(name: str, batch: Batch) -> Case:
-    batch.reset(initial_ages=np.arange(batch.num_worlds) * 7 % min(roles.trial_steps for roles in batch.roles))
+    """The case of a batch, which is reset here. It counts the agent-steps in which the action has an effect."""
+    shortest = min(roles.trial_steps for roles in batch.roles)
+    batch.reset(initial_ages=np.arange(batch.num_worlds) * AGE_STRIDE % shortest)
     return Case(name, batch.step, batch, batch.close,
                 lambda: batch.num_agents - int(np.count_nonzero(batch.invalid_step)))
+
+
+def use_one_core() -> None:
+    """Restricts this process to one core, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def interleaved(cases: list[Case], seconds: float) -> dict[str, list[float]]:

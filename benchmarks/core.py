@@ -1,12 +1,12 @@
-"""How fast is the core? Every figure of docs/performance.md, measured on the machine this runs on.
+"""How fast is the core? The measured parts of docs/performance.md, for the machine that this runs on.
 
     python benchmarks/core.py [--map SCENE] [--seconds S] [--only headline|overlap] [--write docs/performance.md]
     python benchmarks/core.py --options [--seconds S] [--write docs/performance.md]
                                                          the cost of each option of a config (options.py)
 
 The cases of a table are interleaved, round after round, so that load from elsewhere falls on all of them; a figure is
-the median over the rounds. Ratios are to the plain simulator of reference.c in the same round. Without `--map` the
-scene is a generated town with as many agents.
+the median over the rounds. Sweeps, which vary one number, take the better of two rounds. Ratios are to the plain
+simulator of reference.c in the same round. Without `--map` the scene is a generated town of 14 agents.
 """
 
 from __future__ import annotations
@@ -28,15 +28,23 @@ from pathlib import Path
 import numpy as np
 from cases import DRAWS, IGNORE_EVENTS, ROUNDS, Case, draws_for, interleaved, of_batch
 from open_scenes import opening_s
-from options import BUSY, busy_rate, costs
+from options import BUSY, busy_batch, busy_rate, costs
 from pages import put_measured, table
 from pettingzoo_dicts import measure as of_pettingzoo_dicts
 from reference import Reference
 
-from drive_env import Batch, Scene, generate_scene, load_scene
+from drive_env import Batch, DriveError, Scene, generate_scene, load_scene
 from drive_env.machine import processor, usable_threads
 
+CALLS = 20_000
+"""Calls that are timed together where one takes less than a microsecond."""
+
+RESTART_WARM_UP_STEPS = 100
+"""Steps before the first timed restart."""
+
+
 def of_reference(batch: Batch) -> Case:
+    """The plain simulator of reference.c on the worlds of a batch."""
     reference = Reference(batch)
     agents = batch.num_agents
     return Case("reference", reference.step, batch, reference.close, lambda: agents)
@@ -44,6 +52,7 @@ def of_reference(batch: Batch) -> Case:
 
 @contextlib.contextmanager
 def instruction_set(name: str | None) -> Iterator[None]:
+    """Batches made in this context use these instructions; None: the best of the machine."""
     before = os.environ.get("DRIVE_ENV_ISA")
     if name:
         os.environ["DRIVE_ENV_ISA"] = name
@@ -60,17 +69,18 @@ def copies(scene: Scene, count: int) -> list[Scene]:
 
 def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
     """Name, agent-steps per second, ratio to the reference."""
-    num_worlds = 64
-
-    def batch(threads=1, scenes=None, num_worlds=num_worlds, **config):
+    def batch(threads=1, scenes=None, num_worlds=64, **config):
         return Batch(scenes or [scene], num_worlds=num_worlds, config=IGNORE_EVENTS.replace(**config), threads=threads)
 
+    # The default config, with each instruction set that this machine has.
     best = batch()
     cases = [of_reference(best), of_batch(f"31 + 128 slots, float32 ({best.instruction_set})", best)]
     for isa in ("v3", "baseline"):
         if isa != best.instruction_set:
-            with contextlib.suppress(Exception), instruction_set(isa):
+            with contextlib.suppress(DriveError), instruction_set(isa):
                 cases.append(of_batch(f"the same, {isa} instructions", batch()))
+
+    # Other observations, with more slots or many scenes; and threads.
     more = batch(observation={"partners": 63, "roads": 200})
     larger = of_reference(more)
     larger.name = "reference, 63 + 200"
@@ -88,6 +98,8 @@ def headline(scene: Scene, seconds: float) -> list[tuple[str, float, float]]:
                        batch(scenes=many, num_worlds=400, scene_order="cycle", observation={"road_selection": "near"}))]
     if usable_threads() > 1:
         cases.append(of_batch("two threads", batch(threads=2)))
+
+    # Ratios to the reference with observations of the same size.
     rates = interleaved(cases, seconds)
     lines = []
     for name, found in rates.items():
@@ -109,6 +121,7 @@ def sweep(make: Callable[[int], Batch], values: list[int], seconds: float) -> li
 
 
 def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
+    """By what is varied, each of its values with the agent-steps per second."""
     def town(agents):
         return [generate_scene("town", seed=0, agents=agents)]
 
@@ -118,6 +131,7 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
 
     threads = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= usable_threads()]
     return {
+        # Agents, worlds and scenes.
         "agents of a town, 16 worlds": sweep(
             lambda agents: Batch(town(agents), 16, IGNORE_EVENTS.replace(agents_per_world=agents), threads=1),
             [1, 2, 4, 8, 16, 32, 64], seconds),
@@ -125,6 +139,7 @@ def sweeps(scene: Scene, seconds: float) -> dict[str, list[tuple[int, float]]]:
             lambda num_worlds: Batch([scene], num_worlds=num_worlds, config=IGNORE_EVENTS, threads=1),
             [1, 4, 16, 64, 256, 1024, 4096], seconds),
         "distinct scenes of the map's size": sweep(many, [1, 4, 16, 64, 200, 400], seconds),
+        # Slots of the observation, and threads.
         "road slots": sweep(
             lambda roads: Batch([scene], num_worlds=64, threads=1,
                                 config=IGNORE_EVENTS.replace(observation={"roads": roads})),
@@ -153,8 +168,7 @@ def phases(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 
 def rule_based(seconds: float) -> float:
     """Steps of rule-based vehicles per second of the phase that moves them: 64 beside 64 agents in a town."""
-    batch = Batch([generate_scene("town", seed=0, agents=128, blocks=(4, 3))], num_worlds=16, seed=0, threads=1,
-                  config=IGNORE_EVENTS.replace(others="idm", agents_per_world=64, trial_steps=200))
+    batch = busy_batch(lights=False)
     case = of_batch("rule-based vehicles", batch)
     case.run(seconds / 4)
     batch.phase_times(True)
@@ -166,6 +180,7 @@ def rule_based(seconds: float) -> float:
 
 def boundary(scene: Scene) -> list[tuple[str, float]]:
     """Microseconds of one call on the smallest batch, minus the time of the core's phases."""
+    # One agent, and no slots.
     small = generate_scene("intersection", seed=0, agents=1, arm_length_m=24.0)
     config = IGNORE_EVENTS.replace(observation={"partners": 0, "roads": 0})
     batch = Batch([small], num_worlds=1, config=config, seed=0, threads=1)
@@ -176,19 +191,19 @@ def boundary(scene: Scene) -> list[tuple[str, float]]:
         times = []
         for _ in range(ROUNDS):
             begin = time.perf_counter()
-            for _ in range(20_000):
+            for _ in range(CALLS):
                 call()
-            times.append((time.perf_counter() - begin) / 20_000 * 1e6)
+            times.append((time.perf_counter() - begin) / CALLS * 1e6)
         return statistics.median(times)
 
+    # Whole calls, the loop around them, and the phases.
     bound = median_us(lambda: batch.step(batch.actions))
     copied = median_us(lambda: batch.step(other_array))
     empty = median_us(lambda: None)
     batch.phase_times(True)
-    steps = 20_000
-    for _ in range(steps):
+    for _ in range(CALLS):
         batch.step(batch.actions)
-    core = sum(batch.phase_times(False).values()) / steps * 1e6
+    core = sum(batch.phase_times(False).values()) / CALLS * 1e6
     batch.close()
     return [("`batch.step(batch.actions)`, phases of the core excluded", max(bound - empty - core, 0.0)),
             ("`batch.step(other_array)`, likewise", max(copied - empty - core, 0.0))]
@@ -209,7 +224,7 @@ def restart_us(scene: Scene) -> float:
         restarts = bool(batch.trial_ended.all())
         begin = time.perf_counter()
         batch.step(batch.actions)
-        if restarts and step > 100:
+        if restarts and step >= RESTART_WARM_UP_STEPS:
             times.append(time.perf_counter() - begin)
     batch.close()
     return statistics.median(times) * 1e6
@@ -220,6 +235,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
 
     The learner takes as long as a step and uses no processor, like one that waits for a GPU.
     """
+    # Three ways to step and to learn; the learner sleeps.
     batch = Batch([scene], num_worlds=64, config=IGNORE_EVENTS, seed=0, threads=1, parts=2)
     batch.reset()
     first, second = batch.parts
@@ -249,7 +265,8 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
             steps += DRAWS
         return (time.perf_counter() - begin) / steps
 
-    step_s = mean_s(batch.step)
+    # Each way in each round, after a warm-up; the learner takes as long as a step in the same round.
+    mean_s(batch.step)
     ratios: dict[str, list[float]] = {"the whole batch in flight": [], "by halves": []}
     for _ in range(ROUNDS):
         step_s = mean_s(batch.step)
@@ -264,6 +281,7 @@ def overlaps(scene: Scene, seconds: float) -> list[tuple[str, float]]:
     return [(name, statistics.median(found)) for name, found in ratios.items()]
 
 
+# Run in a process of its own, whose memory is that of the batch alone.
 MEMORY = """
 import dataclasses, resource, sys
 from pathlib import Path
@@ -290,12 +308,14 @@ def memory_mb(path: str | None) -> float:
 
 
 def import_s() -> float:
+    """Median seconds that `import drive_env` takes in a fresh process."""
     code = "import time; t = time.perf_counter(); import drive_env; print(time.perf_counter() - t)"
     return statistics.median(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
                                                   text=True).stdout) for _ in range(ROUNDS))
 
 
 def measured_on() -> str:
+    """Date, processor and Python of this run, as the beginning of a sentence."""
     return (f"Measured {time.strftime('%Y-%m-%d')} on {processor()}, {usable_threads()} usable threads, Python "
             f"{platform.python_version()}; one thread")
 
@@ -310,6 +330,7 @@ def options_part(seconds: float) -> str:
 
 
 def rate(value: float) -> str:
+    """A rate as text, in thousands or millions."""
     return f"{value / 1e6:.2f} M" if value >= 1e6 else f"{value / 1e3:.0f} k"
 
 
@@ -328,6 +349,7 @@ def page(found: dict) -> str:
 
 
 def draw(found: dict, path: Path) -> None:
+    """Draws the sweeps, one panel each."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -345,20 +367,26 @@ def draw(found: dict, path: Path) -> None:
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--map", help="scene file that every case uses (default: a generated town of 14 agents)")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of each case in each round (default 1)")
-    parser.add_argument("--only", choices=["headline", "overlap", "all"], default="all")
+    parser.add_argument("--only", choices=["headline", "overlap", "all"], default="all",
+                        help="measure one table alone, print it and write nothing")
     parser.add_argument("--options", action="store_true", help="measure the cost of each option of a config, alone")
     parser.add_argument("--write", type=Path, help="page whose measured part is replaced, with its plot; with "
                                                      "--options, its part about options")
     choices = parser.parse_args()
+
+    # The cost of options is a part of the page by itself.
     if choices.options:
         part = options_part(choices.seconds)
         print(part)
         if choices.write:
             put_measured(choices.write, part, "options")
         return
+
+    # Single tables on request.
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
     overlap_rows = [
         (f"a step that overlaps a learner of the same length, {name}, over both in sequence", f"{ratio:.2f}")
@@ -371,6 +399,8 @@ def main() -> None:
                 [(name, rate(value), f"{ratio:.2f}") for name, value, ratio in found["headline"]]))
     if choices.only == "headline":
         return
+
+    # Everything, as a page and as JSON.
     found |= {"phases": phases(scene, choices.seconds), "sweeps": sweeps(scene, choices.seconds), "also": [
         *((name, f"{us:.2f} us") for name, us in boundary(scene)),
         ("PettingZoo's dicts for 64 agents, beyond the core", f"{pettingzoo_dicts_us(copy=False):.1f} us"),

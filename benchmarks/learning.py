@@ -15,6 +15,11 @@ from pathlib import Path
 from pages import put_measured, table
 
 TIMES_S = (60, 120, 240)
+"""When the rates of a run are reported."""
+
+TIME_TOLERANCE = 1.01
+"""Factor by which a time may be exceeded: a run with a time limit ends with an update that is complete after it."""
+
 RATES = ("goal", "collision", "offroad")
 
 
@@ -33,11 +38,13 @@ def read(path: Path) -> list[dict]:
 
 
 def at(updates: list[dict], seconds: float) -> dict:
-    """The newest update at that time."""
-    return max((line for line in updates if line["seconds"] <= seconds * 1.01), key=lambda line: line["seconds"])
+    """The newest update at that time, within `TIME_TOLERANCE`."""
+    return max((line for line in updates if line["seconds"] <= seconds * TIME_TOLERANCE),
+               key=lambda line: line["seconds"])
 
 
 def summary(runs: dict[str, list[dict]]) -> str:
+    """A table of the rates and the speed of runs, by name; the speed is that of the second half."""
     head = ["run", *(f"{seconds} s: goal / collision / off-road" for seconds in TIMES_S), "agent-steps",
             "all agent-steps/s"]
     rows = []
@@ -50,6 +57,7 @@ def summary(runs: dict[str, list[dict]]) -> str:
 
 
 def draw(runs: dict[str, list[dict]], path: Path) -> None:
+    """Draws each rate over time, one curve per run."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -68,6 +76,7 @@ def draw(runs: dict[str, list[dict]], path: Path) -> None:
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", metavar="NAME=LOG", help="a name for the run, and its metrics.jsonl")
     parser.add_argument("--write", type=Path,

@@ -19,7 +19,7 @@ NUM_WORLDS = 16
 DEFAULT = "default"
 LIT, HALF, DISCRETE = "default, scene with lights", "default, half of the agents", "default, discrete actions"
 BASES = {DEFAULT: {}, LIT: {}, HALF: {"agents_per_world": 7, "others": "static"}, DISCRETE: {"action_type": "discrete"}}
-"""What options are compared with, to its choices of the config. The scene of `LIT` has traffic lights."""
+"""By the name of what options are compared with, its fields of the config. The scene of `LIT` has traffic lights."""
 
 OPTIONS = {
     **{f"dynamics={model!r}": (DEFAULT, {"dynamics": model}) for model in choices("dynamics") if model != "bicycle"},
@@ -38,7 +38,6 @@ OPTIONS = {
     "reward term of comfort": (DEFAULT, {"reward": {"discomfort_per_s": -0.1}}),
     "reward term of time to collision": (DEFAULT, {"reward": {"time_to_collision_per_s": -0.1}}),
     "reward_terms": (DEFAULT, {"reward_terms": True}),
-    "images": (DEFAULT, {"observation": {"type": "image"}}),
     "sensors, dropout": (DEFAULT, {"sensors": {"partner_dropout": 0.1, "road_dropout": 0.1}}),
     "sensors, noise of all records": (DEFAULT, {"sensors": {
         "partner_position_noise_m": 0.3, "partner_heading_noise_rad": 0.1, "partner_speed_noise_mps": 0.5,
@@ -54,27 +53,28 @@ OPTIONS = {
     "others='idm', as many as agents": (HALF, {"others": "idm"}),
     "others='idm', idm_lane_changes": (HALF, {"others": "idm", "idm_lane_changes": True}),
 }
-"""Name of an option, to the base it is compared with and the choices that it adds."""
+"""By the name of an option, what it is compared with and the fields that it changes."""
 
 BUSY = "64 agents and 64 rule-based vehicles in a town with lights"
 
 
-def _batch(base: str, choices: dict) -> Batch:
+def _batch(base: str, changes: dict) -> Batch:
     scene = generate_scene("town", seed=0, agents=14, lights=base == LIT)
-    config = IGNORE_EVENTS.replace(**{"action_type": "continuous", **BASES[base], **choices})
+    config = IGNORE_EVENTS.replace(**{"action_type": "continuous", **BASES[base], **changes})
     return Batch(scene, num_worlds=NUM_WORLDS, config=config, seed=0, threads=1)
 
 
-def busy_batch() -> Batch:
-    scene = generate_scene("town", seed=0, agents=128, blocks=(4, 3), lights=True)
+def busy_batch(lights: bool) -> Batch:
+    """64 agents and 64 rule-based vehicles in a town."""
+    scene = generate_scene("town", seed=0, agents=128, blocks=(4, 3), lights=lights)
     return Batch(scene, num_worlds=NUM_WORLDS, seed=0, threads=1, config=IGNORE_EVENTS.replace(
-        others="idm", agents_per_world=64, trial_steps=200, traffic_controls=True))
+        others="idm", agents_per_world=64, trial_steps=200, traffic_controls=lights))
 
 
 def costs(seconds: float) -> list[tuple[str, str, float]]:
     """Name of each option, of its base, and the time of a step over that of the base."""
     cases = [of_batch(base, _batch(base, {})) for base in BASES]
-    cases += [of_batch(name, _batch(base, choices)) for name, (base, choices) in OPTIONS.items()]
+    cases += [of_batch(name, _batch(base, changes)) for name, (base, changes) in OPTIONS.items()]
     rates = interleaved(cases, seconds)
     return [(name, base, statistics.median(before / after for before, after in zip(rates[base], rates[name])))
             for name, (base, _) in OPTIONS.items()]
@@ -82,4 +82,4 @@ def costs(seconds: float) -> list[tuple[str, str, float]]:
 
 def busy_rate(seconds: float) -> float:
     """Agent-steps per second of `BUSY`; all its vehicles move."""
-    return statistics.median(interleaved([of_batch(BUSY, busy_batch())], seconds)[BUSY])
+    return statistics.median(interleaved([of_batch(BUSY, busy_batch(lights=True))], seconds)[BUSY])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table."""
     lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(map(str, row)) for row in rows)]
     return "\n".join(f"| {line} |" for line in lines)
 

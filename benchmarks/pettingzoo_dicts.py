@@ -11,12 +11,17 @@ import platform
 import statistics
 import time
 
-from drive_env import Batch, DriveConfig, generate_scene, parallel_env
+import cases
+
+from drive_env import Batch, generate_scene, parallel_env
 from drive_env.machine import processor
 from drive_env.spaces import action_space
 
-IGNORE_EVENTS = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore", max_trials=2)
+IGNORE_EVENTS = cases.IGNORE_EVENTS.replace(max_trials=2)
 """No agent leaves, so the dicts of every step hold all agents."""
+
+STEPS, WARM_UP_STEPS = 180, 10
+"""Steps of an episode, fewer than those of a trial, and how many at its start are not timed: they fill the caches."""
 
 COAST = int(action_space(IGNORE_EVENTS).n) // 2
 """The discrete action of no acceleration and no steering."""
@@ -33,22 +38,23 @@ def measure(agents: int, copy: bool, episodes: int) -> tuple[float, float]:
         env.reset(seed=seed)
         batch.reset(seed=seed)
         actions = dict.fromkeys(env.agents, COAST)
-        for step in range(180):
+        for step in range(STEPS):
             begin = time.perf_counter()
             env.step(actions)
             middle = time.perf_counter()
             batch.step(batch.actions)
             end = time.perf_counter()
-            if step >= 10:  # the first steps warm the caches
+            if step >= WARM_UP_STEPS:
                 api_us.append((middle - begin) * 1e6)
                 core_us.append((end - middle) * 1e6)
     return statistics.median(api_us), statistics.median(core_us)
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--agents", type=int, default=64, help="agents in the world, 1 to 64 (default 64)")
-    parser.add_argument("--episodes", type=int, default=20, help="episodes of 180 steps (default 20)")
+    parser.add_argument("--episodes", type=int, default=20, help=f"episodes of {STEPS} steps (default 20)")
     choices = parser.parse_args()
     print(f"{processor()}, Python {platform.python_version()}, {choices.agents} agents, discrete actions")
     for copy in (False, True):

@@ -2,8 +2,8 @@
 
     python benchmarks/policies.py [FILE ...]
 
-Runs one episode on each of the 64 named towns and 256 on every scene file. The machine changes the figures at most
-through the last digits of numpy's lengths of paths in `LaneDriver`.
+Runs one episode on each of the 64 named towns and 256 on every scene file. On other machines the figures of
+`LaneDriver` can differ slightly: numpy rounds the lengths of its paths differently.
 """
 
 import sys
@@ -17,15 +17,19 @@ from baselines.rollout.batches import scenes_of
 from drive_env.drivers import LaneDriver
 
 EPISODES = 256
+"""On each scene file."""
+
 RATES = ("goal", "collision", "offroad", "timeout")
 
 
 def lane_driver(batch):
+    """The policy of `LaneDriver`, as `baselines.evaluate` expects it."""
     driver = LaneDriver(batch)
     return lambda batch: driver.act_all()
 
 
 def main() -> None:
+    """The command."""
     rows = []
     for name in ("town", *sys.argv[1:]):
         config = EnvConfig(scenes=(name,))

@@ -10,9 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EGO_FLOATS = 24, SLOT_FLOATS = 8, NEAR_CELLS = 10, LIST_LIMIT = 512 };
+/* Sizes of an observation, as in the core. */
+enum { EGO_FLOATS = 24, SLOT_FLOATS = 8 };
+
+/* How many cells away from a vehicle its near segments are, and the edges that it may cross; the limit of a list. */
+enum { NEAR_CELLS = 10, EDGE_CELLS = 2, LIST_LIMIT = 512 };
+
+/* Floats of a vehicle, a logged state and a segment in the caller's arrays. */
+enum { START_FLOATS = 8, LOG_FLOATS = 5, SEGMENT_FLOATS = 7 };
+
+/* The code of a road edge, and the middle and the number of the bins of actions, as in the core. */
+enum { ROAD_EDGE = 3, NO_ACCELERATION = 3, NO_STEERING = 6, STEERING_BINS = 13 };
 
 static const float cell_m = 5.0f, view_m = 100.0f;
+
+/* The default config. */
+static const float max_acceleration_mps2 = 4.0f, max_steering_rad = 0.6f, max_speed_mps = 40.0f, goal_radius_m = 2.0f;
+static const float goal_reward = 1.0f, collision_cost = 0.5f, offroad_cost = 0.2f;
+
+/* The values at which features are 1, and the kind of a vehicle in a slot, as in the core. */
+static const float full_length_m = 20.0f, full_width_m = 5.0f, full_half_length_m = 5.0f, full_road_width_m = 10.0f;
+static const float road_kinds = 8.0f, vehicle_kind = 0.25f;
+
+/* The wheelbase of a vehicle, as a share of its length. */
+static const float wheelbase_share = 0.6f;
+
+static const float half_turn_rad = 3.14159265f;
+
+/* Beyond every coordinate of a map. */
+static const float far_m = 1e9f;
 
 typedef struct vehicle {
     float x, y, heading, speed, length, width, goal_x, goal_y;
@@ -65,6 +91,7 @@ static void append(list *list, int item) {
     if (list->count < LIST_LIMIT) list->items[list->count++] = item;
 }
 
+/* Fills both lists of every cell of a map with segments. */
 static void fill_lists(map *map) {
     /* the segments of each cell itself */
     const size_t cells = (size_t)map->columns * (size_t)map->rows;
@@ -75,7 +102,7 @@ static void fill_lists(map *map) {
         const segment *s = &map->segments[i];
         const int cell = cell_of(map, 0.5f * (s->x0 + s->x1), 0.5f * (s->y0 + s->y1));
         append(&own[cell], i);
-        if (s->kind == 3) append(&map->edges[cell], i);
+        if (s->kind == ROAD_EDGE) append(&map->edges[cell], i);
     }
 
     /* those near each cell, ring by ring, so that a full list holds the nearest */
@@ -95,10 +122,11 @@ static void fill_lists(map *map) {
     free(own);
 }
 
+/* Sets a world to the start of a trial. */
 static void begin(const reference *all, world *state) {
     state->clock = 0;
     for (int i = 0; i < all->vehicles; i++) {
-        const float *start = all->start + 8 * i;
+        const float *start = all->start + START_FLOATS * i;
         state->vehicles[i] = (vehicle){start[0], start[1], start[2], start[3], start[4],
                                        start[5], start[6], start[7], true, false, false, false};
     }
@@ -114,12 +142,12 @@ reference *reference_open(int worlds, int agents, int logged, int vehicles, int 
 
     /* the map, and the cells that cover it */
     map *map = &all->map;
-    float right = -1e9f, top = -1e9f;
-    map->left = map->bottom = 1e9f;
+    float right = -far_m, top = -far_m;
+    map->left = map->bottom = far_m;
     map->segment_count = segment_count;
     map->segments = calloc((size_t)segment_count, sizeof *map->segments);
     for (int i = 0; i < segment_count; i++) {
-        const float *s = segments + 7 * i;
+        const float *s = segments + SEGMENT_FLOATS * i;
         map->segments[i] = (segment){s[0], s[1], s[2], s[3], s[4], s[5], (int)s[6]};
         map->left = fminf(map->left, fminf(s[0], s[2]));
         map->bottom = fminf(map->bottom, fminf(s[1], s[3]));
@@ -150,15 +178,17 @@ void reference_close(reference *all) {
 
 /* ---- a step ---- */
 
+/* Moves a vehicle by one step: the kinematic bicycle of the core, with the C library's trigonometry. */
 static void move(vehicle *car, int action, float dt) {
-    const float acceleration = ((float)(action / 13) - 3.0f) / 3.0f * 4.0f;
-    const float steering = ((float)(action % 13) - 6.0f) / 6.0f * 0.6f;
-    car->speed = fminf(fmaxf(car->speed + acceleration * dt, 0.0f), 40.0f);
+    const float acceleration =
+        (float)(action / STEERING_BINS - NO_ACCELERATION) / NO_ACCELERATION * max_acceleration_mps2;
+    const float steering = (float)(action % STEERING_BINS - NO_STEERING) / NO_STEERING * max_steering_rad;
+    car->speed = fminf(fmaxf(car->speed + acceleration * dt, 0.0f), max_speed_mps);
     const float slip = atanf(0.5f * tanf(steering));
     car->x += car->speed * cosf(car->heading + slip) * dt;
     car->y += car->speed * sinf(car->heading + slip) * dt;
-    car->heading += car->speed * cosf(slip) * tanf(steering) / (0.6f * car->length) * dt;
-    car->heading = remainderf(car->heading, 6.28318531f);
+    car->heading += car->speed * cosf(slip) * tanf(steering) / (wheelbase_share * car->length) * dt;
+    car->heading = remainderf(car->heading, 2.0f * half_turn_rad);
 }
 
 static void corners(const vehicle *car, float out[4][2]) {
@@ -170,6 +200,7 @@ static void corners(const vehicle *car, float out[4][2]) {
     }
 }
 
+/* Whether two vehicles overlap: circles around them, then the axes of both as separating axes. */
 static bool boxes_overlap(const vehicle *a, const vehicle *b) {
     const float dx = a->x - b->x, dy = a->y - b->y, reach = 0.5f * (a->length + b->length + a->width + b->width);
     if (dx * dx + dy * dy > reach * reach) return false;
@@ -178,9 +209,9 @@ static bool boxes_overlap(const vehicle *a, const vehicle *b) {
     corners(b, of_b);
     for (int which = 0; which < 2; which++)
         for (int side = 0; side < 2; side++) {
-            const float heading = (which ? b : a)->heading + (side ? 1.57079633f : 0.0f);
+            const float heading = (which ? b : a)->heading + (side ? 0.5f * half_turn_rad : 0.0f);
             const float axis_x = cosf(heading), axis_y = sinf(heading);
-            float low_a = 1e9f, high_a = -1e9f, low_b = 1e9f, high_b = -1e9f;
+            float low_a = far_m, high_a = -far_m, low_b = far_m, high_b = -far_m;
             for (int i = 0; i < 4; i++) {
                 const float at_a = of_a[i][0] * axis_x + of_a[i][1] * axis_y;
                 const float at_b = of_b[i][0] * axis_x + of_b[i][1] * axis_y;
@@ -192,6 +223,7 @@ static bool boxes_overlap(const vehicle *a, const vehicle *b) {
     return true;
 }
 
+/* Above 0 where (x, y) is to the left of the line from a to b. */
 static float side_of(const float a[2], const float b[2], float x, float y) {
     return (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]);
 }
@@ -206,8 +238,8 @@ static bool on_road_edge(const map *map, const vehicle *car) {
     float box[4][2];
     corners(car, box);
     const int cell = cell_of(map, car->x, car->y), column = cell % map->columns, row = cell / map->columns;
-    for (int y = row - 2; y <= row + 2; y++)
-        for (int x = column - 2; x <= column + 2; x++) {
+    for (int y = row - EDGE_CELLS; y <= row + EDGE_CELLS; y++)
+        for (int x = column - EDGE_CELLS; x <= column + EDGE_CELLS; x++) {
             if (x < 0 || y < 0 || x >= map->columns || y >= map->rows) continue;
             const list *edges = &map->edges[y * map->columns + x];
             for (int i = 0; i < edges->count; i++)
@@ -219,6 +251,7 @@ static bool on_road_edge(const map *map, const vehicle *car) {
 
 static float clipped(float value) { return fminf(fmaxf(value, -1.0f), 1.0f); }
 
+/* Writes the observation of one agent. */
 static void observe(const reference *all, const world *state, int agent, float *out) {
     /* the agent itself */
     const vehicle *ego = &state->vehicles[agent];
@@ -227,9 +260,9 @@ static void observe(const reference *all, const world *state, int agent, float *
     const float goal = sqrtf(goal_x * goal_x + goal_y * goal_y);
     memset(out, 0, (size_t)(EGO_FLOATS + SLOT_FLOATS * (all->partners + all->roads)) * sizeof *out);
     out[0] = 1.0f;
-    out[1] = ego->speed / 40.0f;
-    out[2] = ego->length / 20.0f;
-    out[3] = ego->width / 5.0f;
+    out[1] = ego->speed / max_speed_mps;
+    out[2] = ego->length / full_length_m;
+    out[3] = ego->width / full_width_m;
     out[4] = clipped((goal_x * c + goal_y * s) / view_m);
     out[5] = clipped((goal_y * c - goal_x * s) / view_m);
     out[6] = clipped(goal / (4.0f * view_m));
@@ -249,10 +282,10 @@ static void observe(const reference *all, const world *state, int agent, float *
         slot[1] = clipped((dy * c - dx * s) / view_m);
         slot[2] = cosf(turn);
         slot[3] = sinf(turn);
-        slot[4] = other->length / 20.0f;
-        slot[5] = other->width / 5.0f;
-        slot[6] = clipped(other->speed / 40.0f);
-        slot[7] = 0.25f;
+        slot[4] = other->length / full_length_m;
+        slot[5] = other->width / full_width_m;
+        slot[6] = clipped(other->speed / max_speed_mps);
+        slot[7] = vehicle_kind;
     }
     out += SLOT_FLOATS * all->partners;
 
@@ -269,17 +302,18 @@ static void observe(const reference *all, const world *state, int agent, float *
         slot[1] = clipped((dy * c - dx * s) / view_m);
         slot[2] = unit_x * c + unit_y * s;
         slot[3] = unit_y * c - unit_x * s;
-        slot[4] = clipped(0.5f * length / 5.0f);
-        slot[5] = clipped(road->width / 10.0f);
-        slot[6] = clipped(road->speed_limit / 40.0f);
-        slot[7] = (float)road->kind / 8.0f;
+        slot[4] = clipped(0.5f * length / full_half_length_m);
+        slot[5] = clipped(road->width / full_road_width_m);
+        slot[6] = clipped(road->speed_limit / max_speed_mps);
+        slot[7] = (float)road->kind / road_kinds;
     }
 }
 
+/* Moves the log-replay vehicles of a world to their states at its clock. */
 static void replay(const reference *all, world *state) {
     for (int i = 0; i < all->logged; i++) {
         vehicle *car = &state->vehicles[all->agents + i];
-        const float *at = all->log + 5 * (state->clock * all->logged + i);
+        const float *at = all->log + LOG_FLOATS * (state->clock * all->logged + i);
         car->on_map = state->clock < all->frames && at[4] != 0.0f;
         if (!car->on_map) continue;
         car->x = at[0], car->y = at[1], car->heading = at[2], car->speed = at[3];
@@ -307,10 +341,10 @@ void reference_step(reference *all, const int64_t *actions) {
                     other != i && state->vehicles[other].on_map && boxes_overlap(car, &state->vehicles[other]);
             const bool off_road = on_road_edge(&all->map, car);
             const float dx = car->x - car->goal_x, dy = car->y - car->goal_y;
-            const bool at_goal = sqrtf(dx * dx + dy * dy) < 2.0f;
-            all->rewards[first + i] = (at_goal && !car->at_goal ? 1.0f : 0.0f) -
-                                      (overlapping && !car->overlapping ? 0.5f : 0.0f) -
-                                      (off_road && !car->off_road ? 0.2f : 0.0f);
+            const bool at_goal = sqrtf(dx * dx + dy * dy) < goal_radius_m;
+            all->rewards[first + i] = (at_goal && !car->at_goal ? goal_reward : 0.0f) -
+                                      (overlapping && !car->overlapping ? collision_cost : 0.0f) -
+                                      (off_road && !car->off_road ? offroad_cost : 0.0f);
             car->overlapping = overlapping, car->off_road = off_road, car->at_goal = car->at_goal || at_goal;
         }
         for (int i = 0; i < all->agents; i++) observe(all, state, i, all->observations + (int64_t)(first + i) * floats);

@@ -22,12 +22,14 @@ void reference_close(reference *all);
 """
 
 FLAGS = ("-std=c11", "-O3", "-march=native", "-fPIC", "-shared")
+"""Of the compiler; the reference may use all instructions of this machine."""
 
 
 class Reference:
     """As many worlds as a batch has, all on its first scene; `step` takes one discrete action per agent."""
 
     def __init__(self, batch: Batch):
+        # Compile and load the library.
         self._ffi = FFI()
         self._ffi.cdef(DECLARATIONS)
         compiler = shutil.which("cc") or shutil.which("gcc")
@@ -38,21 +40,25 @@ class Reference:
             source = Path(__file__).with_name("reference.c")
             subprocess.run([compiler, *FLAGS, "-o", library, source, "-lm"], check=True)
             self._lib = self._ffi.dlopen(str(library))
+
+        # Open it on the batch's scene; it reads and writes these arrays.
         roles, config = batch.roles[0], batch.config
         start, log, segments = _vehicles(roles), _log(roles), _segments(roles.scene.roads)
         self.observations = np.zeros((batch.num_agents, batch.observation_size), np.float32)
         self.rewards = np.zeros(batch.num_agents, np.float32)
         self._buffers = [self._ffi.from_buffer("float[]", array)
-                      for array in (start, log, segments, self.observations, self.rewards)]
+                         for array in (start, log, segments, self.observations, self.rewards)]
         self._handle = self._lib.reference_open(
             batch.num_worlds, roles.num_agents, roles.log_replay_count, len(roles.objects), len(roles.frames.valid),
             roles.trial_steps, config.observation.partners, config.observation.roads, roles.dt_s, *self._buffers[:3],
             len(segments), *self._buffers[3:])
 
     def step(self, actions: np.ndarray) -> None:
+        """Steps all worlds with the index of an action for each agent."""
         self._lib.reference_step(self._handle, self._ffi.from_buffer("int64_t[]", actions))
 
     def close(self) -> None:
+        """Frees the worlds; called once."""
         self._lib.reference_close(self._handle)
 
 

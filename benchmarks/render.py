@@ -8,14 +8,15 @@ Run it on a quiet machine:
 """
 
 import argparse
-import os
 import platform
 import statistics
 import time
-from pathlib import Path
 
-from drive_env import Batch, DriveConfig, generate_scene, load_scene
+from cases import IGNORE_EVENTS, use_one_core
+
+from drive_env import Batch, generate_scene, load_scene
 from drive_env.drivers import RandomDriver
+from drive_env.machine import processor
 from drive_env.render import SceneView
 from drive_env.render.canvas import cv2
 
@@ -25,18 +26,12 @@ LEAST_FRAMES_PER_S = {("scene", 720): 150, ("scene", 1080): 60}
 """Frames per second that the scene view must reach."""
 
 WARM_UP_FRAMES = 5
-
-
-def one_core() -> None:
-    """Pins drawing to one core, whatever OpenCV's default is."""
-    cv2.setNumThreads(1)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+"""Frames before those that are timed."""
 
 
 def worlds(path: str | None) -> list[tuple[str, Batch]]:
     """Named batches of one world, reset."""
-    config = DriveConfig(control="all", on_goal="ignore", on_collision="ignore", on_offroad="ignore")
+    config = IGNORE_EVENTS.replace(control="all")
     scenes = [generate_scene("town", seed=0, agents=64)] + ([load_scene(path)] if path else [])
     batches = [(scene.name, Batch([scene], config=config, threads=1)) for scene in scenes]
     for _, batch in batches:
@@ -66,18 +61,14 @@ def step_us(batch: Batch, steps: int = 2000) -> float:
     return statistics.median(spent_us)
 
 
-def processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scene", nargs="?", help="a scene file to draw besides the town")
     parser.add_argument("--frames", type=int, default=200, help="frames of each measurement (default 200)")
     choices = parser.parse_args()
-    one_core()
+    cv2.setNumThreads(1)
+    use_one_core()
     print(f"{processor()}, one core, Python {platform.python_version()}, OpenCV {cv2.__version__}")
     for name, batch in worlds(choices.scene):
         agents = batch.roles[0].num_agents
@@ -87,12 +78,12 @@ def main() -> None:
             for size in SIZES:
                 view = SceneView(batch, size=size, view=kind)
                 spent_ms = frame_ms(batch, view, choices.frames)
-                median_ms, worst_ms = statistics.median(spent_ms), statistics.quantiles(spent_ms, n=20)[-1]
+                median_ms, p95_ms = statistics.median(spent_ms), statistics.quantiles(spent_ms, n=20)[-1]
                 least = LEAST_FRAMES_PER_S.get((kind, size[1]))
                 met = "met" if least and 1e3 / median_ms >= least else "MISSED"
                 verdict = f"  at least {least} required: {met}" if least else ""
                 print(f"  {kind:6} {size[0]} x {size[1]:4}  {1e3 / median_ms:6.0f} frames/s  "
-                      f"median {median_ms:5.2f} ms  95% {worst_ms:5.2f} ms{verdict}")
+                      f"median {median_ms:5.2f} ms  95% {p95_ms:5.2f} ms{verdict}")
         print(f"  a step: {before_us:.1f} us before a view is made, {step_us(batch):.1f} us after")
 
 

@@ -6,9 +6,9 @@
     python benchmarks/trainer.py --case grouped      as deep, with four query heads per KV head
     python benchmarks/trainer.py --case small        a case for two cores
 
-`env` steps the batches with fixed actions, `forward` is the rollout's inference without the env, `update` one epoch
-over one rollout, `full` everything in a training run. Rates are in agent-steps of the loss mask and in all agent-steps.
-The GPU waits while its stream is empty during rollout: for the env, the copy, or Python.
+`env` steps the batches with fixed actions, `forward` is the rollout's inference without the env, `update` the epochs
+over one rollout, `full` whole updates, from collecting to the optimiser. Rates are in agent-steps of the loss mask and
+in all agent-steps. The GPU waits while its stream is empty during rollout: for the env, the copy, or Python.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from cases import IGNORE_EVENTS
 
 from baselines.config import EnvConfig, ModelConfig, PPOConfig, TrainConfig
 from baselines.gae import advantages
@@ -31,8 +32,7 @@ from baselines.tools.dist import Ranks, join
 from drive_env import DriveConfig
 from drive_env.machine import processor
 
-ALWAYS_DRIVING = DriveConfig(on_goal="ignore", on_collision="ignore", on_offroad="ignore",
-                             observation={"type": "float16"})
+ALWAYS_DRIVING = IGNORE_EVENTS.replace(observation={"type": "float16"})
 """No agent waits except in restarts: one step in 201."""
 
 CASES = {
@@ -50,6 +50,13 @@ CASES = {
 CASES["grouped"] = CASES["deep"].changed(model={"kv_heads": 2})
 
 
+WARM_UP_UPDATES = 3
+"""Updates before the first measurement, in which graphs are compiled and captured."""
+
+TIMED_ROLLOUTS = 5
+"""Rollouts over which the share of the GPU's waits is a median."""
+
+
 @dataclass
 class Rate:
     """Agent-steps a second."""
@@ -57,6 +64,7 @@ class Rate:
     masked: float
     """Those in the loss mask."""
     all: float
+    """All of them."""
 
 
 class Busy:
@@ -86,6 +94,7 @@ class Busy:
 
 
 def synchronize(ranks: Ranks) -> None:
+    """Waits until a GPU has done its work; no-op on a CPU."""
     if ranks.device.type == "cuda":
         torch.cuda.synchronize()
 
@@ -105,11 +114,13 @@ def repeated(run: Callable[[], tuple[int, int]], seconds: float, ranks: Ranks) -
 
 
 def graphs_compiled() -> int:
+    """How many graphs torch has compiled in this process."""
     return sum(torch._dynamo.utils.counters["stats"].values()) if hasattr(torch, "_dynamo") else 0
 
 
 def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str, Rate], dict[str, str]]:
     """All rates, and further figures by name."""
+    # The trainer, without a run's folder, log and evaluations.
     batches, device_buffers = open_batches(config.env, scenes_of(config.env), ranks, 0)
     policy = make_policy(config, batches[0], ranks)
     collector = Collector(batches, device_buffers, policy, config.ppo.rollout_steps)
@@ -122,21 +133,25 @@ def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str
         learner.update(counters)
         return counters["agent_steps"] - before, total
 
+    # Whole updates, after a warm-up; compilations after it would be a fault.
     start = time.perf_counter()
-    for _ in range(3):
+    for _ in range(WARM_UP_UPDATES):
         full()
     warm_up_s, compiled = time.perf_counter() - start, graphs_compiled()
     rates = {"full": repeated(full, seconds, ranks)}
     again = graphs_compiled() - compiled
+
+    # How long the GPU waits in rollouts.
     waited = "no GPU"
     if ranks.device.type == "cuda":
         busy = Busy(collector)
         shares = []
-        for _ in range(5):
+        for _ in range(TIMED_ROLLOUTS):
             collector.collect()
             shares.append(busy.waited_share())
         waited = f"{statistics.median(shares):.1%}"
 
+    # Each part alone, again and again on the same rollout.
     buffer = collector.collect()
     masked = int(buffer.loss_mask.sum())
 
@@ -177,6 +192,7 @@ def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str
 
 
 def main() -> None:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", choices=CASES, default="wide")
     parser.add_argument("--seconds", type=float, default=20.0, help="for the full rate; half of it for each other")
@@ -186,11 +202,15 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--no-compile", action="store_true")
     choices = parser.parse_args()
+
+    # The case, with the fields changed that the arguments name.
     config = CASES[choices.case]
     changed = {"env": {"num_worlds": choices.worlds or config.env.num_worlds, "env_groups": choices.env_groups},
                "ppo": {"minibatches": choices.minibatches or config.ppo.minibatches},
                "run": {"compile": False if choices.no_compile else None}}
     config = config.changed(**changed)
+
+    # Its rates, as a table.
     ranks = join(choices.device)
     if config.run.torch_threads and ranks.device.type == "cpu":
         torch.set_num_threads(config.run.torch_threads)

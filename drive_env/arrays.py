@@ -101,11 +101,11 @@ def aligned_block(size_bytes: int) -> np.ndarray:
 
 
 def _check(shared: Shared, array) -> None:
-    wanted, shape = shared.dtype, shared.shape
+    dtype, shape = shared.dtype, shared.shape
     if not isinstance(array, np.ndarray):
         raise ConfigError(f"arrays[{shared.name!r}] is a {type(array).__name__}; it must be a numpy array")
-    if array.dtype != wanted or array.shape != shape:
+    if array.dtype != dtype or array.shape != shape:
         raise ConfigError(f"arrays[{shared.name!r}] is {array.dtype} of shape {array.shape}; "
-                          f"it must be {wanted} of shape {shape}")
+                          f"it must be {dtype} of shape {shape}")
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
         raise ConfigError(f"arrays[{shared.name!r}] must be C-contiguous, aligned and writeable")

@@ -70,8 +70,8 @@ class Batch(ReadableWorlds):
     Attributes:
         actions: the array that the core reads: int64 (R,) for "discrete", int64 (R, n) for "multi_discrete", float32
             (R, n) for "continuous", where an action of the vehicle model has n numbers (2; 3 in `delta_local`, 4 in
-            `state`).
-            Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays this one.
+            `state`). Fill it and pass it to `step`. The attribute may be set to another array; `bound_actions` stays
+            this one.
         observations: (R, observation size) float32 or float16; or index observations, (R, bytes) uint8, which refer to
             `vehicle_table`, (W, 1 + vehicles, 8) float32 (see docs/index_observations.md).
         images: (R, layers, size, size) uint8, with `config.observation.type` "image" only: what each agent observes as

@@ -15,14 +15,15 @@ from .names import named_arguments
 from .spaces import vector_type
 
 MASK = "_mask"
-"""What the name of a set is followed by in that of its mask."""
+"""Appended to the name of a set, it names the mask of the set."""
 
 FILLED_BY = "kind"
 """The feature of a set that is above 0 where a slot is filled."""
 
 
 class _Entry(NamedTuple):
-    """Where an entry is in an observation vector: `slots` records, or one without an axis of its own where 0."""
+    """Where an entry is in an observation vector: `slots` records of the features; 0 for one record without that axis.
+    """
 
     offset: int
     slots: int

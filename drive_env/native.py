@@ -90,11 +90,14 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
             lane changes need.
         arena: where a new scene is in memory, beside others of the same drv_arena; NULL: by itself.
     """
+    # Which parts the scene has.
     agent_logs, routes = bool(parts & lib.DRV_SCENE_AGENT_LOGS), bool(parts & lib.DRV_SCENE_ROUTES)
     lane_changes = bool(parts & lib.DRV_SCENE_LANE_CHANGES) and roles.rule_based_count > 0
     lane_graph = lane_graph or routes or bool(parts & lib.DRV_SCENE_LANE_GRAPH) or roles.rule_based_count > 0
     has_height = len(levels_of(roles.scene.roads)) > 0
     has = {"lane": lane_graph, "agent": agent_logs}
+
+    # Its arrays and counts, as the core names them.
     arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS
               if has.get(name.partition("_")[0], True) and (has_height or not name.endswith("_z_m"))}
     numbers = dict(
@@ -118,10 +121,13 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
         has_routes=routes,
         has_height=has_height,
     )
-    # The counts separate the arrays of the digest.
+
+    # A digest of both; the counts separate the arrays.
     digest = hashlib.sha256(repr((roles.scene.name, numbers)).encode())
     for array in arrays.values():
         digest.update(array.data)
+
+    # The scene of that digest, or a new one.
     handle = _scenes_in_use.get(digest.digest())
     if handle is None:
         name = ffi.new("char[]", roles.scene.name.encode())

@@ -255,7 +255,7 @@ def _named(scene: Scene, config: DriveConfig, report: Report) -> list[int]:
     if len(found) == 0:
         raise SceneError(f"scene {scene.name} has no object with an id of control={config.control!r}")
     present = set(scene.objects.id.tolist())
-    for missing in sorted(wanted for wanted in config.control if wanted not in present):
+    for missing in sorted(number for number in config.control if number not in present):
         report.drop(f"agent role, no object has the id {missing} of control")
     return list(found)
 

@@ -23,7 +23,7 @@ from .scenes.scene import Scene
 FLAG, ANY = (0, 1), (-np.inf, np.inf)
 
 LONGEST = 1 << 40
-"""Far above any count of episodes or trials; a sum over the agents of a batch fits in int64."""
+"""Far above any count of episodes or trials; a sum of four million of them fits in int64."""
 
 LONGEST_CYCLE_STEPS = (1 << 30) + lib.DRV_POINT_LIMIT
 """Its sum with a clock fits in int32."""
@@ -56,6 +56,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     steps = (0, max(roles.trial_steps for roles in core.roles))
     longest_s = core.config.disturbances.duration_s
     disturbed = (0, 1 + int(longest_s / min(roles.dt_s for roles in core.roles)))
+    outcome = (lib.DRV_OUTCOME_NONE, lib.DRV_OUTCOME_OTHER)
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
     # At least 0, which is the state of a world before its first reset; `checked_state` compares it with the scene.
     last_road = max(0, *(len(scene.roads.id) - 1 for scene in core.scenes))
@@ -70,11 +71,11 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "clock_steps": steps, "age_steps": steps, "arrival_step": (-1, steps[1]), "path_side": (-1, 1),
         "script_frame": (-1, steps[1]), "pending": (0, 2), "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
-        "outcome": (0, 5), "previous_outcome": (0, 5), "collision_vehicle": (-1, vehicles - 1), "trials": (0, LONGEST),
-        "coplayer_trials": (0, LONGEST),
+        "outcome": outcome, "previous_outcome": outcome, "collision_vehicle": (-1, vehicles - 1),
+        "trials": (0, LONGEST), "coplayer_trials": (0, LONGEST),
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
-        "record_outcome": (0, 5), "lane": (-1, last_road),
+        "record_outcome": outcome, "lane": (-1, last_road),
         "goal_lane": (-1, last_road),
         "goal_turns": (0, MOST_TURNS), "goals_reached": steps,
         **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
@@ -98,6 +99,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     steering_rad = math.pi / 2 if "curvature" in limits else config.dynamics.max_steering_rad
     distance_m = SUM_ROUNDING * trial_s * fastest_mps
     far_m = COORDINATE_LIMIT_M + distance_m
+    apart_m = 4 * far_m  # points within the square of side 2 far_m are closer
     # A step is at least the shortest time step, and a wheelbase at least half the shortest length.
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
     shortest_m = SIZE_RANGE_M[0] / 2 * (config.hidden.wheelbase_factor or (1.0, 1.0))[0]
@@ -105,11 +107,12 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     if sets_pose:
         turn_radps = max(turn_radps, math.pi / DT_RANGE_S[0])
     lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
+    # Both accelerations can go from one limit to the other in a step; twice that, for rounding.
     jerk_mps3 = 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]
-    # No fact of a step that a term weighs exceeds the difference of two distances within the map.
+    # No fact of a step that a term weighs exceeds the sum of two distances within the map.
     ranges_of = {name: ends or (0.0, 0.0) for name, ends in config.reward_ranges.to_dict().items()}
     weights = {name: max(abs(weight), *map(abs, ranges_of[name])) for name, weight in config.reward.to_dict().items()}
-    step_reward = 8 * far_m * sum(weights.values())
+    step_reward = 2 * apart_m * sum(weights.values())
     trial_reward = SUM_ROUNDING * steps * step_reward
     metric = max(1.0, 4 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
 
@@ -117,10 +120,10 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     ends = _hidden_ends(config)
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
-        "progress_m": _both(8 * far_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
+        "progress_m": _both(2 * apart_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
         "path_offset_m": _both(2 * LANE_REACH_M), "path_offset_slope": _both(1.0),
-        "route_progress_m": _both(8 * far_m), "route_m": (0.0, 2 * roads_m), "goal_along_m": (0.0, 2 * roads_m),
-        **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, 4 * far_m)),
+        "route_progress_m": _both(2 * apart_m), "route_m": (0.0, 2 * roads_m), "goal_along_m": (0.0, 2 * roads_m),
+        **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, apart_m)),
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
         **dict.fromkeys(("z_m", "goal_z_m"), _both(float(lib.DRV_GROUND_LIMIT_M))),
         **dict.fromkeys(("heading_rad", "previous_heading_rad"), (-HEADING_LIMIT_RAD, HEADING_LIMIT_RAD)),

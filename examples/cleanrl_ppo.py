@@ -51,6 +51,8 @@ def layer_init(layer, std=2**0.5):
 
 
 class Agent(nn.Module):
+    """Actor and critic, a network each."""
+
     def __init__(self, envs):
         super().__init__()
         size = envs.single_observation_space.shape[0]
@@ -72,6 +74,7 @@ class Agent(nn.Module):
 
 
 def main():
+    # The vector env, the agent, and storage for a rollout.
     args = parse_args()
     torch.manual_seed(args.seed)
     envs = gym.make_vec(args.env_id, num_envs=args.num_envs, scenes=SCENES, config=CONFIG)
@@ -84,6 +87,7 @@ def main():
     logprobs, rewards, values = torch.zeros(shape), torch.zeros(shape), torch.zeros(shape)
     terminations, truncations, valid = (torch.zeros(shape, dtype=torch.bool) for _ in range(3))
 
+    # Collect rollouts; a step is valid if the action had an effect.
     next_obs, _ = envs.reset(seed=args.seed)
     next_obs = torch.tensor(next_obs)
     global_step, start = 0, time.time()
@@ -99,6 +103,7 @@ def main():
             valid[t] = torch.tensor(~(infos["invalid_step"] | infos["first"]))
         global_step += int(valid.sum())
 
+        # Advantages: a time limit cuts them, and is bootstrapped from the true last observation.
         with torch.no_grad():
             next_value = agent.get_value(next_obs)
             advantages, last = torch.zeros(shape), torch.zeros(args.num_envs)
@@ -109,7 +114,7 @@ def main():
                 advantages[t] = last
             returns = advantages + values
 
-        # The losses use only the steps in which the action had an effect.
+        # The losses use the valid steps only.
         b_obs, b_actions, b_logprobs = obs[valid], actions[valid], logprobs[valid]
         b_advantages, b_returns = advantages[valid], returns[valid]
         for _ in range(args.update_epochs):

@@ -90,6 +90,7 @@ def advantages(rewards, values, valid, terminations, truncations, value_after, w
 @torch.no_grad()
 def collect(batch, agent, memory, steps):
     """Collects a rollout; returns its tensors (T, N, ...) and the recurrent state after it."""
+    # Steps of all agents.
     rollout = {"memory": memory}
     entries = []
     for _ in range(steps):
@@ -107,6 +108,7 @@ def collect(batch, agent, memory, steps):
         entries.append(entry)
     rollout |= {name: torch.stack([entry[name] for entry in entries]) for name in entries[0]}
 
+    # The values from which the estimates at the end of the rollout are bootstrapped.
     first, waits = torch.tensor(batch.first), torch.tensor(batch.waits)
     _, value_after, _ = agent(torch.tensor(batch.observations), memory, first, waits)
     _, restart_value, _ = agent(torch.from_numpy(batch.restart_observations()), memory, first, waits)
@@ -132,20 +134,26 @@ def unroll(agent, rollout, index):
 def update(agent, optimiser, rollout, gamma=0.98, gae_lambda=0.95, clip=0.2, epochs=3, minibatches=4,
            entropy_weight=0.01):
     """PPO on one rollout; a minibatch holds all steps of some agents, since the GRU is unrolled from the start."""
+    # Estimates, normalised over the valid steps [3].
     names = ("rewards", "values", "valid", "terminations", "truncations", "value_after", "waits_after", "restart_value")
     estimates = advantages(*(rollout[name] for name in names), gamma, gae_lambda)
     returns = estimates + rollout["values"]
     valid = rollout["valid"]
     estimates = (estimates - estimates[valid].mean()) / (estimates[valid].std() + 1e-8)
+
+    # Epochs over minibatches of agents.
     for _ in range(epochs):
         for index in torch.randperm(valid.shape[1]).chunk(minibatches):
             mask = valid[:, index]
             if not mask.any():
                 continue
+
             # Select the valid steps [3]; multiplying by 0 would keep a NaN.
             logits, values = (output[mask] for output in unroll(agent, rollout, index))
             actions, logp, estimate, target = (
                 array[:, index][mask] for array in (rollout["actions"], rollout["logp"], estimates, returns))
+
+            # PPO's clipped loss, the loss of the values and an entropy bonus.
             choice = torch.distributions.Categorical(logits=logits)
             ratio = (choice.log_prob(actions) - logp).exp()
             gain = torch.min(ratio * estimate, ratio.clamp(1 - clip, 1 + clip) * estimate)
@@ -164,14 +172,18 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
 
+    # The batch, the agent and its optimiser.
     torch.manual_seed(options.seed)
     batch = Batch(SCENES, num_worlds=options.worlds, config=CONFIG, seed=options.seed)
     agent = Agent(batch.observation_size, batch.single_action_space.n)
     optimiser = torch.optim.Adam(agent.parameters(), lr=1e-3)
+
     # Worlds start at different ages, so that their time limits do not coincide. Nothing else needs a reset: worlds
     # restart by themselves.
     batch.reset(initial_ages=np.random.default_rng(options.seed).integers(CONFIG.trial_steps, size=options.worlds))
     memory = torch.zeros(batch.num_agents, agent.width)
+
+    # Rollouts and updates.
     done = 0
     while done < options.steps:
         rollout, memory = collect(batch, agent, memory, options.rollout)

@@ -12,6 +12,7 @@ from json_writer import json_bytes, small_document
 from still_town import still_town
 
 import drive_env
+from drive_env.scenes.generate import GENERATORS
 
 
 def run_alone(*arguments):
@@ -101,6 +102,19 @@ def test_inspect_takes_a_generators_name():
     assert "agents: 5" in output
 
 
+@pytest.mark.parametrize("name", GENERATORS)
+def test_every_command_takes_every_generator_without_a_number_of_vehicles(name, tmp_path):
+    source = drive_env.generate_scene(name).source
+    assert cells(run("inspect", name), "source") == [source]
+    run("convert", name, str(tmp_path / "scene.drv"))
+    assert drive_env.load_scene(tmp_path / "scene.drv").source == source
+    run("replay", name, "--trials", "1", "--policy", "random", "--out", str(tmp_path / "page.html"))
+
+
+def test_the_demo_takes_a_scene_with_one_car_to_drive():
+    assert "generate_scene('gates', seed=0, agents=1)" in run("demo", "gates", "--episodes", "1")
+
+
 def test_inspect_shows_a_scene_without_agents(monkeypatch):
     monkeypatch.setattr(drive_env.cli.inspection, "find", lambda *_: (still_town(), b""))
     assert "has no object that could drive" in run("inspect", "any")
@@ -183,9 +197,10 @@ def test_help_names_no_type_of_the_library(command):
     assert re.findall(r"--[\w-]+ +<(?:\w+ range|path|str|int|float)>|RANGE", run(command, "--help")) == []
 
 
-def test_help_names_every_option():
+def test_help_names_the_options_of_bench():
+    output = run("bench", "--help")
     for option in ("--worlds", "--agents", "--threads", "--partners", "--roads", "--seconds", "--action"):
-        assert option in run("bench", "--help")
+        assert option in output
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a Linux device")
@@ -230,7 +245,7 @@ def test_help_names_every_ending_that_a_command_writes():
     from drive_env.render.film import FILM_EXTENSIONS
 
     for command, extensions in (("inspect", CHART_EXTENSIONS), ("play", (*FILM_EXTENSIONS, ".png")),
-                             ("replay", (".html", ".htm")), ("convert", (".drv",))):
+                                ("replay", (".html", ".htm")), ("convert", (".drv",))):
         output = run(command, "--help")
         assert [one for one in extensions if not re.search(rf"{re.escape(one)}\b", output)] == []
 

@@ -124,9 +124,9 @@ OBSERVATIONS = {
     "goal_reveal_s": number(0.0, 1e5, none=True),
     "goal_reveal_share": number(0.0, 1.0),
     "goal_reveal_delay_s": number(0.0, 1e5),
-    "steps_share": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
+    "steps_share": switch(),
     "time_left": choice("off", "actor"),
-    "reveal_hidden": ((0, 1, None, "off", 0.5, "True", [True], object()), (True, False)),
+    "reveal_hidden": switch(),
 }
 IMAGES = {
     "size": count(16, 512),

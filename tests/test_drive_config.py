@@ -219,7 +219,7 @@ def test_the_error_of_a_name_that_is_nested_says_where(name, value, path):
 
 
 def test_every_nested_field_is_found_by_its_own_name():
-    """Of two fields of the same name, the one whose name in the core's config that is."""
+    """Of two nested fields with one name, the error names the one that has it in the core's config, too."""
     for name, kind in NESTED.items():
         for field in dataclasses.fields(kind):
             if name == "reward_ranges" or (name, field.name) == ("hidden", "friction"):

@@ -30,7 +30,7 @@ CONCEPTS = {
     "phase": (r"metrics_add", 2, ()),
     # Declared in the core's list, from which Python's choices follow, and defined in a file of its own.
     "dynamics model": (r"(drv_)?(bicycle|BICYCLE)(_\w+)?", 2, ()),
-    # Declared in the core's list and in DriveConfig; the phase that obeys it only uses it.
+    # Declared in the core's list and in DriveConfig; the phase that it affects only uses it.
     "config field": (r"stopped_share_limit", 2, (STEP / "trial.c",)),
     # As one of DriveConfig; the cache that it limits only uses it.
     "nested config field": (r"road_memory_mib", 2, (ROOT / "c" / "src" / "batch" / "lifecycle.c",)),
@@ -45,7 +45,7 @@ CONCEPTS = {
 
 
 def without_comments(path):
-    """A source file without comments and strings: what the lists say of one another in words is no place."""
+    """A source file without comments and strings: a name in them is a mention, which needs no change."""
     text = path.read_text()
     if path.suffix != ".py":
         return re.sub(r'/\*.*?\*/|"[^"\n]*"', "", text, flags=re.DOTALL)

@@ -112,7 +112,7 @@ def test_every_public_member_has_a_docstring_of_its_own(function, words):
 def test_every_field_is_documented(found):
     """In the docstring of the class or of the field."""
     undocumented = [field.name for field in dataclasses.fields(found)
-              if not field.metadata.get("meaning") and not re.search(rf"\b{field.name}\b", found.__doc__)]
+                    if not field.metadata.get("meaning") and not re.search(rf"\b{field.name}\b", found.__doc__)]
     assert undocumented == []
 
 

@@ -59,7 +59,7 @@ def test_every_control_names_its_agents_in_object_order():
               for i in range(6)]
     scene = stage([*actors, log_replay([None, (0.0, 99.0, 0.0, 0.0)])], sdc=4, tracks=(5, 3))
     for control, agents in (("vehicles", [0, 1, 2, 5]), ("all", [0, 1, 2, 3, 4, 5]), ("sdc", [4]),
-                          ("tracks_to_predict", [3, 5]), ((105, 101), [1, 5]), ([102], [2])):
+                            ("tracks_to_predict", [3, 5]), ((105, 101), [1, 5]), ([102], [2])):
         roles = batch_of(scene, control=control).roles[0]
         assert roles.objects[: roles.num_agents].tolist() == agents, control
         assert sorted(roles.objects.tolist()) == list(range(7))
@@ -127,7 +127,7 @@ def test_others_that_are_static_stand_where_they_started():
     assert batch.scene_report().dropped["objects not on the map at the start"] == 1
 
 
-def test_the_real_scenes_give_the_agents_they_are_known_for():
+def test_the_real_scenes_have_their_known_numbers_of_agents_and_objects():
     for name, agents in (("map_942", 14), ("map_000", 1)):
         scene = sample(f"pufferdrive/{name}.bin")
         batch = Batch(scenes=[scene])

@@ -204,6 +204,7 @@ def test_routes_of_random_graphs_equal_those_of_a_search_in_float64():
 
 # ---- calls ----
 
+
 def test_a_route_as_lanes_has_the_part_of_each_that_is_driven():
     scene = scene_of([(0, 0), (10, 0)], [(10, 0), (20, 0)], links={0: [1]})
     assert route_lanes(with_lanes(scene), (4, 0.5), 0.1, (16, 0)) == [(0, 4.0, 10.0), (1, 0.0, 6.0)]

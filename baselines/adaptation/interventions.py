@@ -2,7 +2,8 @@
 agent.
 
 Trial features are the features of an observation named `trial/...`. A policy can know earlier trials from them and from
-its memory alone. An intervention acts where a later trial of an episode starts.
+its memory alone. An intervention changes the memory when a later trial of an episode starts, and the trial features in
+every step of later trials.
 """
 
 from __future__ import annotations
@@ -181,7 +182,8 @@ class Recorded:
 def recorded_pasts(batch: Batch, runner: PolicyRunner) -> list[Past]:
     """The pasts in the episodes that a batch is about to play, played in a copy of it."""
     devices = [runner.device] if runner.device.type == "cuda" else []
-    with copy.copy(batch) as twin, torch.random.fork_rng(devices):  # the run itself has the random numbers of `full`
+    # Torch's generator is restored, so that the batch itself is played with the random numbers of the policy `full`.
+    with copy.copy(batch) as twin, torch.random.fork_rng(devices):
         recorded = Recorded(twin, runner.device)
         first_episodes(twin, replace(runner, intervene=lambda _: recorded)(twin))
     return recorded.pasts
@@ -212,8 +214,8 @@ def ablations(runner: PolicyRunner) -> dict[str, PolicyRunner]:
         agent in the same scene, whose hidden value was drawn independently, as if it were drawn anew for this trial.
     """
     device = runner.device
-    begins = {"wiped": partial(Wiped, device=device), "blanked": partial(Blanked, device=device),
+    makers = {"wiped": partial(Wiped, device=device), "blanked": partial(Blanked, device=device),
               "wiped and blanked": partial(WipedAndBlanked, device=device),
               "shuffled": partial(Exchanged, runner=runner, donors=of_another_scene),
               "redrawn": partial(Exchanged, runner=runner, donors=of_the_same_scene)}
-    return {"full": runner, **{name: replace(runner, intervene=begin) for name, begin in begins.items()}}
+    return {"full": runner, **{name: replace(runner, intervene=make) for name, make in makers.items()}}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,27 +58,18 @@ def as_data(policies: Mapping[str, Scores], optimal: Mapping[str, Sequence[float
 
 def draw_scores(policies: Mapping[str, Scores], optimal: Mapping[str, Sequence[float]], path: Path) -> None:
     """Draws the score of each trial with its interval, by policy, and the optima as dashed lines."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    # Policies and optima.
-    for index, (name, scores) in enumerate(policies.items()):
-        found = [scores.of_trial(trial) for trial in range(scores.trials)]
-        # Beside each other, so that equal scores are seen.
-        x = [trial + 0.04 * (index - len(policies) / 2) for trial in range(scores.trials)]
-        ends = [[one.value - one.low for one in found], [one.high - one.value for one in found]]
-        axes.errorbar(x, [one.value for one in found], ends, marker="o", markersize=4, capsize=2, label=name)
-    for style, (knowledge, scores) in zip(("--", "-.", ":"), optimal.items()):
-        axes.plot(range(len(scores)), scores, style, color="black", linewidth=1,
-                  label=OPTIMAL.format(knowledge.replace("_", " ")))
-    # Axes.
-    axes.set_xticks(range(max(scores.trials for scores in policies.values())))
-    axes.set_xlabel("trial")
-    _finish(axes)
-    figure.savefig(path, dpi=110)
+    with _picture(path) as axes:
+        for index, (name, scores) in enumerate(policies.items()):
+            found = [scores.of_trial(trial) for trial in range(scores.trials)]
+            # Beside each other, so that equal scores are seen.
+            x = [trial + 0.04 * (index - len(policies) / 2) for trial in range(scores.trials)]
+            ends = [[one.value - one.low for one in found], [one.high - one.value for one in found]]
+            axes.errorbar(x, [one.value for one in found], ends, marker="o", markersize=4, capsize=2, label=name)
+        for style, (knowledge, scores) in zip(("--", "-.", ":"), optimal.items()):
+            axes.plot(range(len(scores)), scores, style, color="black", linewidth=1,
+                      label=OPTIMAL.format(knowledge.replace("_", " ")))
+        axes.set_xticks(range(max(scores.trials for scores in policies.values())))
+        axes.set_xlabel("trial")
 
 
 def draw_training(points: Sequence[tuple[int, Mapping[str, Scores]]], optimal: Mapping[str, Sequence[float]],
@@ -87,32 +79,35 @@ def draw_training(points: Sequence[tuple[int, Mapping[str, Scores]]], optimal: M
     Args:
         points: of each checkpoint its agent-steps and scores, by the names of two policies.
     """
+    from matplotlib.ticker import EngFormatter
+
+    steps = [agent_steps for agent_steps, _ in points]
+    with _picture(path) as axes:
+        # One colour per trial, one style per policy.
+        for trial in range(next(iter(points[0][1].values())).trials):
+            for style, name in zip(("-", "--"), points[0][1]):
+                found = [policies[name].of_trial(trial) for _, policies in points]
+                axes.plot(steps, [one.value for one in found], style, color=f"C{trial}", label=f"trial {trial}, {name}")
+                axes.fill_between(steps, [one.low for one in found], [one.high for one in found], color=f"C{trial}",
+                                  alpha=0.15, linewidth=0)
+            if optimal:
+                axes.axhline(optimal["memory"][trial], color=f"C{trial}", linestyle=":", linewidth=1)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel("agent steps")
+
+
+@contextmanager
+def _picture(path: Path) -> Iterator[Axes]:
+    """Axes with scores on the vertical one; they are completed and written to the file at the end of the context."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    # One colour per trial, one style per policy.
-    steps = [agent_steps for agent_steps, _ in points]
-    for trial in range(next(iter(points[0][1].values())).trials):
-        for style, name in zip(("-", "--"), points[0][1]):
-            found = [policies[name].of_trial(trial) for _, policies in points]
-            axes.plot(steps, [one.value for one in found], style, color=f"C{trial}", label=f"trial {trial}, {name}")
-            axes.fill_between(steps, [one.low for one in found], [one.high for one in found], color=f"C{trial}",
-                              alpha=0.15, linewidth=0)
-        if optimal:
-            axes.axhline(optimal["memory"][trial], color=f"C{trial}", linestyle=":", linewidth=1)
-    # Axes.
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_xlabel("agent steps")
-    _finish(axes)
-    figure.savefig(path, dpi=110)
-
-
-def _finish(axes: Axes) -> None:
+    yield axes
     axes.set_ylabel("score")
     axes.set_ylim(-0.02, 1.02)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    figure.savefig(path, dpi=110)

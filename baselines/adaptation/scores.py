@@ -16,15 +16,21 @@ from drive_env.tasks import KNOWLEDGE, optimal_scores, optimal_scores_on
 from ..config import EnvConfig
 
 RESAMPLES = 1000
+"""Resamples of a bootstrap."""
+
 SEED = 0
 """Of the resamples: policies on equally many scenes are compared on the same ones."""
 
 COVERAGE = 0.95
+"""Of the intervals."""
+
+LEAST_SPAN = 1e-9
+"""Optima that differ by less are equal up to rounding."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, the ends of its 95% interval, and the number of agents that it is the mean of, each of one episode."""
+    """A value, the ends of its 95% interval, and the number of episodes of agents that it is the mean of."""
 
     value: float
     low: float
@@ -56,13 +62,13 @@ class Scores:
     def memory_share(self, trial: int, optimal: Mapping[str, Sequence[float]]) -> Estimate | None:
         """The score of a trial between two optima: 0 is that of the trial features alone, 1 that with memory.
 
-        It is below 0 for a policy that is worse than the first. None where a memory can add nothing.
+        It is below 0 for a policy that is worse than the first optimum. None where a memory can add nothing.
 
         Args:
             optimal: of `optimal_curves`.
         """
         without, span = optimal["trial_features"][trial], optimal["memory"][trial] - optimal["trial_features"][trial]
-        return self._estimate(lambda mean: (mean[..., trial] - without) / span) if span > 1e-9 else None
+        return self._estimate(lambda mean: (mean[..., trial] - without) / span) if span > LEAST_SPAN else None
 
     def excess(self, other: Scores, trial: int) -> Estimate:
         """The score of a trial minus that of another policy on the same scenes."""
@@ -77,11 +83,11 @@ class Scores:
         return Estimate(float(value), float(low), float(high), int(self._count[:, 0].sum()))
 
     def _mean(self) -> np.ndarray:
-        """(trials,)."""
+        """(trials,): the mean score of each trial."""
         return self._total.sum(0) / self._count.sum(0)
 
     def _resampled(self) -> np.ndarray:
-        """(resamples, trials): the same over scenes drawn with replacement."""
+        """(RESAMPLES, trials): the same over scenes drawn with replacement."""
         scenes = len(self._total)
         drawn = np.random.default_rng(SEED).integers(0, scenes, (RESAMPLES, scenes))
         return self._total[drawn].sum(1) / self._count[drawn].sum(1)

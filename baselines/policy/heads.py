@@ -8,6 +8,19 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
+ACTOR_GAIN = 0.01
+"""Of the orthogonal initial weights: so small that the first policy hardly depends on the observation, as is usual for
+PPO."""
+
+EMBEDDING_STD = 0.02
+"""Of the initial embeddings of actions, as in GPT-2."""
+
+INITIAL_LOG_STD = -0.5
+"""Of continuous actions: of a Gaussian around 0, nine samples in ten are inside the bounds -1 and 1."""
+
+LEAST_UNIFORM = 1e-20
+"""Smaller samples are raised to it, since the logarithm of 0 is infinite."""
+
 
 def action_head(space: spaces.Space, width: int) -> DiscreteHead | GaussianHead:
     """The head for an action space of one agent.
@@ -38,8 +51,8 @@ class DiscreteHead(nn.Module):
         self.linear = nn.Linear(width, sum(sizes))
         self.embeddings = nn.ModuleList(nn.Embedding(size, width) for size in sizes)
         for embedding in self.embeddings:
-            nn.init.normal_(embedding.weight, std=0.02)
-        nn.init.orthogonal_(self.linear.weight, 0.01)
+            nn.init.normal_(embedding.weight, std=EMBEDDING_STD)
+        nn.init.orthogonal_(self.linear.weight, ACTOR_GAIN)
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, features: Tensor) -> Tensor:
@@ -48,7 +61,7 @@ class DiscreteHead(nn.Module):
 
     def noise(self, logits: Tensor) -> Tensor:
         """Independent noise, shaped like the logits, from the Gumbel distribution."""
-        return -(-torch.rand_like(logits).clamp_(min=1e-20).log()).log()
+        return -(-torch.rand_like(logits).clamp_(min=LEAST_UNIFORM).log()).log()
 
     def sample(self, logits: Tensor, noise: Tensor | None = None) -> Tensor:
         """By the Gumbel-max trick, without host synchronisation or checks: entries of waiting agents may be NaN.
@@ -59,16 +72,20 @@ class DiscreteHead(nn.Module):
         return self.mode(logits + (self.noise(logits) if noise is None else noise))
 
     def mode(self, logits: Tensor) -> Tensor:
+        """The most probable actions."""
         return torch.stack([part.argmax(-1) for part in logits.split(self.sizes, -1)], -1)
 
     def log_prob(self, logits: Tensor, actions: Tensor) -> Tensor:
+        """(...) log-probabilities of actions, summed over components."""
         parts = logits.split(self.sizes, -1)
         return sum(part.gather(-1, actions[..., i : i + 1])[..., 0] for i, part in enumerate(parts))
 
     def entropy(self, logits: Tensor) -> Tensor:
+        """(...) entropies in nats, summed over components."""
         return -(logits * logits.exp()).sum(-1)
 
     def embed(self, actions: Tensor) -> Tensor:
+        """(..., width) embeddings of actions, as an input of the policy."""
         return sum(embedding(actions[..., i]) for i, embedding in enumerate(self.embeddings))
 
     def to_env(self, actions: Tensor) -> Tensor:
@@ -79,6 +96,7 @@ class DiscreteHead(nn.Module):
 class GaussianHead(nn.Module):
     """A diagonal Gaussian with a state-independent standard deviation. Actions are (..., components) float32.
 
+    The parameters are the means and the logarithms of the standard deviations. Methods are those of `DiscreteHead`;
     `to_env` clips them to the bounds of the space; log-probabilities are those of the unclipped actions.
     """
 
@@ -89,10 +107,10 @@ class GaussianHead(nn.Module):
         self.components = self.noise_size = components
         self.low, self.high = low, high
         self.linear = nn.Linear(width, components)
-        self.log_std = nn.Parameter(torch.full((components,), -0.5))
+        self.log_std = nn.Parameter(torch.full((components,), INITIAL_LOG_STD))
         self.embedding = nn.Linear(components, width, bias=False)
-        nn.init.normal_(self.embedding.weight, std=0.02)
-        nn.init.orthogonal_(self.linear.weight, 0.01)
+        nn.init.normal_(self.embedding.weight, std=EMBEDDING_STD)
+        nn.init.orthogonal_(self.linear.weight, ACTOR_GAIN)
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, features: Tensor) -> Tensor:

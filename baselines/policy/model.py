@@ -28,6 +28,7 @@ PRESENCE = "kind"
 """The feature of a slot that is above 0 where the slot is filled."""
 
 ROTARY_BASE = 10_000.0
+"""As in the paper of RoPE (Su et al. 2021)."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,12 @@ class Trunk(nn.Module):
 
     def forward(self, observations: Tensor, embedding: Tensor | float, rotation: tuple[Tensor, Tensor] | None,
                 attend: Attend, first_layer: int) -> Tensor:
+        """Features of observations.
+
+        Args:
+            embedding: of the previous actions, added to the encoded observations. rotation: of `rotary`.
+            first_layer: index, in the KV cache, of the trunk's first layer.
+        """
         x = self.encoder(observations) + embedding
         for index, layer in enumerate(self.layers):
             x = layer(x, rotation, attend, first_layer + index)

@@ -52,6 +52,7 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
         options = {"scenes": scenes, "num_worlds": num_worlds, "config": env.drive, "seed": seed,
                    "threads": env.threads, "world_ids": range(start, start + num_worlds)}
         if ranks.device.type == "cuda":
+            # Pinned memory is allocated before the batch that writes into it, with the shapes of a batch of one world.
             with Batch(**{**options, "num_worlds": 1, "world_ids": None}) as like:
                 host = PinnedHostArrays(like, num_worlds)
             batches.append(Batch(**options, arrays=host.for_batch()))

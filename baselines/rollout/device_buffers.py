@@ -12,14 +12,15 @@ from drive_env import Batch
 
 UPLOADED = ("observations", "rewards", "terminations", "truncations", "trial_ended", "truncation", "invalid_step",
             "first", "waits", "trial_index", "scene_index")
-"""The channels that rollout and training read."""
+"""The channels of any batch that rollout and training read."""
+
+ALIGNMENT_BYTES = 64
+"""Of each channel in the block: a cache line, and a multiple of the size of every type."""
 
 
 def uploaded(batch: Batch) -> tuple[str, ...]:
-    """The channels of a batch that rollout and training read."""
+    """The channels of this batch that rollout and training read."""
     return (*UPLOADED, "coplayer") if batch.config.coplayers else UPLOADED
-
-ALIGNMENT_BYTES = 64
 
 
 class DeviceBuffers:
@@ -45,6 +46,7 @@ class DeviceBuffers:
         """Blocks until the copy of the actions is complete."""
 
     def restart_observations(self, batch: Batch) -> Tensor:
+        """`Batch.restart_observations()` on the device."""
         return torch.from_numpy(batch.restart_observations(self._restarts))
 
 

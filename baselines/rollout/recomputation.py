@@ -24,7 +24,7 @@ class ObservationHistory:
 
     def __init__(self, policy: Policy, buffer: RolloutBuffer):
         agents, _, size = buffer.observations.shape
-        self.tokens = max(policy.config.layers * (policy.context - 1), 1)
+        self.tokens = max(policy.config.layers * (policy.context - 1), 1)  # a ring has a slot or more
         make = lambda like, width: torch.zeros(agents, self.tokens + 1, width, dtype=like.dtype, device=like.device)
         # The last slot takes the writes of steps that are not stored.
         self.observations = make(buffer.observations, size)
@@ -51,6 +51,7 @@ class ObservationHistory:
                                                         device=cache.written.device))
 
     def _recompute(self, policy: Policy, cache: KVCache, agents: Tensor) -> None:
+        """The same for some agents: computes all stored tokens, and writes the last `context` - 1 into the cache."""
         written, position = cache.written[agents], cache.position[agents]
         back = torch.arange(-self.tokens, 0, device=agents.device)
         slot = (written[:, None] + back) % self.tokens

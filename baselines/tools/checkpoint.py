@@ -58,6 +58,7 @@ def suggests_another(read: T) -> T:
 
 
 def _suggestion(path: Path) -> str:
+    """The end of the error of a damaged checkpoint; empty where it is in no folder of a run."""
     if update_of(path) is None:
         return ""
     for other in reversed(checkpoints(path.parent)):
@@ -280,7 +281,7 @@ def load_rollout(path: Path, collector: Collector, ranks: Ranks) -> bool:
 
 
 def _check_settings(path: Path, found: Mapping[str, Any], collector: Collector) -> None:
-    """Raises a CheckpointError if a setting differs that the shape of a rollout's state depends on."""
+    """Raises a CheckpointError if a setting differs that the state of a rollout depends on."""
     then = config_from_json(found["config"], found["schema"], path).ppo
     for name, was, now in (
             ("ppo.rollout_steps", then.rollout_steps, collector.rollout_steps),

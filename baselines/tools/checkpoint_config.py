@@ -31,6 +31,7 @@ KEYS = ("schema", "config", "counters", "semantics", "ranks", "precision", "file
 COUNTERS = ("update", "agent_steps", "env_steps")
 
 RANK_LIMIT = 1 << 20
+"""More than any run has; it bounds the list of their files."""
 
 PRECISIONS = ("float32", "bfloat16")
 

@@ -33,14 +33,17 @@ def printable(text: str) -> str:
 
 
 def damaged(path: Path, what: str) -> DamagedError:
+    """The error of a damaged checkpoint: `what` is the rest of its sentence."""
     return DamagedError(f"{os.fspath(path)!r} is damaged: {what}")
 
 
 def unknown(path: Path, what: str) -> CheckpointError:
+    """The error of a checkpoint that another version of the package has written."""
     return CheckpointError(f"{os.fspath(path)!r} is of another version: config.json: {what}")
 
 
 def sha256(path: Path) -> str:
+    """The hash of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

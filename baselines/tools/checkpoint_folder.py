@@ -9,8 +9,8 @@ from pathlib import Path
 
 from .checkpoint_files import CheckpointError
 
-NAME = re.compile(r"update-([0-9]{8,})")
-"""The name of a checkpoint in the folder of its run."""
+NAME = r"update-([0-9]{8}|[1-9][0-9]{8,})"
+"""The pattern of the name of a checkpoint in the folder of its run: the update in eight digits, or more if needed."""
 
 
 def path_of(folder: Path, update: int) -> Path:
@@ -20,8 +20,8 @@ def path_of(folder: Path, update: int) -> Path:
 
 def update_of(path: Path) -> int | None:
     """The update in the name of a checkpoint's folder; None for folders of other names."""
-    found = NAME.fullmatch(path.name)
-    return int(found[1]) if found and path_of(path.parent, int(found[1])).name == path.name else None
+    found = re.fullmatch(NAME, path.name)
+    return int(found[1]) if found else None
 
 
 def checkpoints(folder: Path) -> list[Path]:

@@ -52,6 +52,7 @@ def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
 
 
 def space_to_json(space: spaces.Space) -> dict[str, Any]:
+    """The kind of an action space with its sizes, or, for a box, its lower and upper bound and its shape."""
     if isinstance(space, spaces.Discrete):
         return {"discrete": [int(space.n)]}
     if isinstance(space, spaces.MultiDiscrete):

@@ -58,6 +58,11 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
         os.replace(temporary, path)
         _flush(folder)
 
+    def delete_older() -> None:
+        for old in checkpoints(folder)[:-keep]:
+            if update_of(old) != best:
+                delete(old)
+
     try:
         # The main rank writes weights and optimiser, then every rank its rollout.
         ranks.on_main(write_policy)
@@ -69,7 +74,7 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
     finally:
         if ranks.is_main:
             _discard(temporary)
-    ranks.on_main(lambda: [delete(old) for old in checkpoints(folder)[:-keep] if update_of(old) != best] and None)
+    ranks.on_main(delete_older)
     return path
 
 

@@ -31,8 +31,17 @@ from ..policy.model import Policy
 from ..rollout.batches import scenes_of
 from .checkpoint import checkpoint_at, load_policy
 
-FLAGS = ("first", "waits", "removed", "stopped", "trial_ended", "truncation", "terminations", "truncations",
-         "invalid_step")
+BEFORE_STEP = ("first", "waits", "removed", "stopped")
+"""Channels of the observation that an action is chosen from, read before the step."""
+
+AFTER_STEP = ("trial_ended", "truncation", "terminations", "truncations", "invalid_step")
+"""Channels of the action, read after the step."""
+
+WEIGHT_SUM_ERROR = 1e-3
+"""Largest difference allowed between the sum of a step's weights and 1; the weights are float32."""
+
+LEAST_DRAWN_WEIGHT = 1e-4
+"""Smaller weights have the darkest colour of the attention maps."""
 
 
 class MaskedWeightError(AssertionError):
@@ -41,11 +50,14 @@ class MaskedWeightError(AssertionError):
 
 @dataclass
 class Inspection:
-    """The steps of one agent, and its attention weights, (L, H, steps, steps): queries by keys."""
+    """What one agent did, and what it attended to."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
+    """One line of `trace.jsonl` per step."""
+    oldest: list[int] = field(default_factory=list)
+    """Of each step, the oldest step that it attends to."""
     weights: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0, 0), np.float32))
-    context: int = 1
+    """(L, H, steps, steps): queries by keys. Empty for a policy without memory."""
 
 
 def attention_weights(q: Tensor, cache: KVCache, layer: int, slot: Tensor, length: Tensor) -> Tensor:
@@ -79,6 +91,7 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
     with Batch([scene], config=drive, seed=seed) as batch:
         if not 0 <= agent < batch.num_agents:
             raise ValueError(f"agent is {agent}; it must be from 0 to {batch.num_agents - 1}")
+        # One world, in which the policy drives every agent, and its memory.
         batch.reset()
         cache = policy.make_cache(batch.num_agents, 1, device)
         previous_actions = torch.zeros(batch.num_agents, policy.actor.components, dtype=policy.actor.dtype,
@@ -86,7 +99,7 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
         on_device = lambda name: torch.from_numpy(getattr(batch, name).copy()).to(device)
         step_of_slot = np.full(cache.slots, -1)
         tokens: list[int] = []  # steps of the episode that are tokens of the agent
-        inspection, all_weights, done = Inspection(context=policy.context), [], False
+        inspection, all_weights, done = Inspection(), [], False
         while not done:
             # Infer, and record the weights of every layer.
             step = len(inspection.steps)
@@ -102,7 +115,8 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
                 out.append(attention_weights(q, cache, layer, slots, length)[agent].cpu())
 
             parameters, values = policy.step(on_device("observations"), previous_actions, valid_token, cache, record)
-            window = {*tokens[1 - policy.context or len(tokens):], step}
+            window = [*tokens, step][-policy.context:]
+            inspection.oldest.append(window[0])
             all_weights.append(_by_step(weights, step_of_slot, window, step))
             if valid_token[agent]:
                 tokens.append(step)
@@ -111,14 +125,14 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
             previous_actions.copy_(torch.where(valid_token[:, None], actions, previous_actions))
 
             # Step, and record the channels.
-            before = {name: bool(getattr(batch, name)[agent]) for name in ("first", "waits", "removed", "stopped")}
-            trial = int(batch.trial_index[agent])
+            flags = lambda names: {name: bool(getattr(batch, name)[agent]) for name in names}
+            before, trial = flags(BEFORE_STEP), int(batch.trial_index[agent])
             batch.step(policy.actor.to_env(actions).cpu().numpy())
             inspection.steps.append({
                 "step": step, "position": position, "trial": trial, **before, "value": float(values[agent]),
                 "entropy": float(entropy[agent]), "action": actions[agent].tolist(),
                 "reward": float(batch.rewards[agent]), "outcome": OUTCOMES[batch.outcome[agent]],
-                **{name: bool(getattr(batch, name)[agent]) for name in FLAGS if name not in before}})
+                **flags(AFTER_STEP)})
             ends_episode = bool(batch.trial_ended[agent] and trial + 1 == drive.max_trials)
             done = step + 1 == steps if steps else ends_episode
     # One map of all steps; a step attends to no later one.
@@ -129,17 +143,17 @@ def inspect(policy: Policy, scene: Scene, drive: DriveConfig, agent: int = 0, st
     return inspection
 
 
-def _by_step(weights: list[Tensor], step_of_slot: np.ndarray, window: set[int], step: int) -> np.ndarray:
-    """(L, H, step + 1): weights by the step of their slot, checked against the steps that the mask allows."""
+def _by_step(weights: list[Tensor], step_of_slot: np.ndarray, window: list[int], step: int) -> np.ndarray:
+    """(L, H, step + 1): weights by the step of their slot, checked against `window`, the steps that the mask allows."""
     if not weights:
         return np.zeros((0, 0, step + 1), np.float32)
     by_slot = torch.stack(weights).numpy()
-    masked = ~np.isin(step_of_slot, list(window))
+    masked = ~np.isin(step_of_slot, window)
     if by_slot[..., masked].any():
         attended = sorted(set(step_of_slot[masked & by_slot.any((0, 1))].tolist()))
         raise MaskedWeightError(f"at step {step} the agent attends to steps {attended}, which are masked")
     error = np.abs(by_slot.sum(-1) - 1).max()
-    if error > 1e-3:
+    if error > WEIGHT_SUM_ERROR:
         raise MaskedWeightError(f"at step {step} the weights sum to 1 with an error of {error:.2g}")
     found = np.zeros((*by_slot.shape[:2], step + 1), np.float32)
     for slot in np.flatnonzero(~masked):
@@ -162,8 +176,8 @@ def draw_attention(inspection: Inspection, path: Path) -> None:
         for head in range(heads):
             # The weights, on a logarithmic scale.
             axes = figure.add_subplot(layers, heads, layer * heads + head + 1)
-            axes.imshow(np.log10(np.maximum(inspection.weights[layer, head], 1e-4)), vmin=-4, vmax=0, cmap="viridis",
-                        interpolation="nearest")
+            axes.imshow(np.log10(np.maximum(inspection.weights[layer, head], LEAST_DRAWN_WEIGHT)), cmap="viridis",
+                        vmin=np.log10(LEAST_DRAWN_WEIGHT), vmax=0, interpolation="nearest")
             # Waits, trial starts, and the reach of the context.
             for step in steps:
                 if step["waits"]:
@@ -171,8 +185,7 @@ def draw_attention(inspection: Inspection, path: Path) -> None:
             for step in trial_starts:
                 axes.axhline(step - 0.5, color="red", linewidth=0.8)
                 axes.axvline(step - 0.5, color="red", linewidth=0.8)
-            oldest = [oldest_step(steps, step, inspection.context) - 0.5 for step in range(count)]
-            axes.plot(oldest, range(count), color="white", linewidth=0.8)
+            axes.plot([oldest - 0.5 for oldest in inspection.oldest], range(count), color="white", linewidth=0.8)
             # Labels.
             axes.set_title(f"layer {layer}, head {head}", fontsize="small")
             axes.set_xlim(-0.5, count - 0.5)
@@ -180,13 +193,6 @@ def draw_attention(inspection: Inspection, path: Path) -> None:
     figure.supxlabel("key (step)", fontsize="small")
     figure.supylabel("query (step)", fontsize="small")
     figure.savefig(path, dpi=110)
-
-
-def oldest_step(steps: list[dict[str, Any]], step: int, context: int) -> int:
-    """The oldest step that one attends to: of the last tokens of its episode, or itself."""
-    start = max([other["step"] for other in steps[: step + 1] if other["first"]], default=0)
-    tokens = [other["step"] for other in steps[start:step] if not other["waits"]]
-    return [*tokens, step][-context:][0]
 
 
 def main() -> None:
@@ -205,6 +211,7 @@ def main() -> None:
             out: the folder to write into.
             seed: of the world.
         """
+        # Play; what does not fit is an error of one sentence.
         try:
             policy, config = load_policy(checkpoint_at(checkpoint))
             scenes = scenes_of(config.env)
@@ -214,6 +221,8 @@ def main() -> None:
             inspection = inspect(policy, scenes[scene], config.env.drive, agent, steps, seed)
         except (MaskedWeightError, ValueError, OSError) as error:
             sys.exit(f"baselines.tools.inspect: {error}")
+
+        # The trace, and the maps of a policy with memory.
         (out / "trace.jsonl").write_text("".join(json.dumps(step) + "\n" for step in inspection.steps))
         print(f"{len(inspection.steps)} steps: {out / 'trace.jsonl'}")
         if inspection.weights.size:

@@ -41,8 +41,8 @@ class Interrupts:
     """Handles SIGINT and SIGTERM during a run. A signal raises `Interrupted` at once, or, after `defer`, sets `signal`;
     a second one always raises.
 
-    Only default handlers and those of commands are replaced: those of other callers, and an ignored SIGINT, stay, as
-    all do in a thread.
+    Only default handlers and those of commands are replaced: those of other callers, and an ignored SIGINT, stay. No
+    handler is replaced outside of the main thread.
     """
 
     def __init__(self):

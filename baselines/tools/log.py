@@ -17,7 +17,8 @@ class Log:
 
     Args:
         folder: of the run. mute: writes nothing, as on other ranks than the main one.
-        resumed: the update to resume after; later lines are dropped.
+        resumed: the update to resume after; later lines are dropped. 0: a new run, all lines are dropped.
+        tensorboard, wandb: also log there. config: of the run, for W&B.
         share_done: returns which share of the run is done, for a progress bar; None: no bar.
         check: raises an error where the folder may no longer be written to; called before each line.
     """
@@ -67,6 +68,7 @@ class Log:
             self._progress.show(kind, line)
 
     def close(self) -> None:
+        """Closes all loggers."""
         for part in (self._file, self._tensorboard, self._progress):
             if part:
                 part.close()

@@ -31,7 +31,8 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 def truncate_after(path: Path, update: int) -> int:
     """Drops the lines after an update and an incomplete last line; returns the number of the latter, or 0.
 
-    The log is replaced atomically.
+    After update 0, before the first checkpoint, nothing can be resumed, so all lines are dropped. The log is replaced
+    atomically.
 
     Raises:
         LogError: another line is damaged.

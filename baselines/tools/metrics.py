@@ -26,20 +26,20 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
     """
     # Everything is summed over ranks in one call.
     loss_mask = buffer.loss_mask
-    agent_steps = torch.tensor(float(loss_mask.numel()), device=loss_mask.device, dtype=torch.float64)
+    env_steps = torch.tensor([loss_mask.numel()], device=loss_mask.device, dtype=torch.float64)
     flags = torch.stack([getattr(buffer, name).sum() for name in (
         "terminations", "truncations", "truncation", "trial_ended")]).double()
     edges = torch.tensor(LEFT_EDGES, device=loss_mask.device)
     by_left = _value_sums(torch.bucketize(buffer.steps_left, edges, right=True), len(LEFT_EDGES) + 1, buffer, returns)
     by_trial = _value_sums(buffer.trial_index, max_trials, buffer, returns)
-    packed = ranks.sum(torch.cat([agent_steps[None], flags, by_left.flatten(), by_trial.flatten()]))
-    agent_steps, flags = packed[0], packed[1:5]
-    by_left, by_trial = (part.view(-1, 5) for part in packed[5:].split([by_left.numel(), by_trial.numel()]))
+    parts = [env_steps, flags, by_left.flatten(), by_trial.flatten()]
+    env_steps, flags, *sums = ranks.sum(torch.cat(parts)).split([len(part) for part in parts])
+    by_left, by_trial = sums[0].view_as(by_left), sums[1].view_as(by_trial)
 
-    # Rates are per agent-step, waits included.
-    metrics = {"loss_mask_share": by_left[:, 0].sum() / agent_steps}
-    for index, name in enumerate(("termination", "truncation_of_episode", "truncation", "trial_end")):
-        metrics[f"{name}_rate"] = flags[index] / agent_steps
+    # Rates are per step of an agent, waits included.
+    metrics = {"loss_mask_share": by_left[:, 0].sum() / env_steps[0]}
+    for name, count in zip(("termination", "truncation_of_episode", "truncation", "trial_end"), flags):
+        metrics[f"{name}_rate"] = count / env_steps[0]
     metrics |= _value_metrics("value_all", by_left.sum(0))
     names = [f"left_{low}_{high}" for low, high in zip((0, *LEFT_EDGES), (*LEFT_EDGES, "up"))]
     for name, sums in zip(names, by_left):
@@ -52,13 +52,13 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
 def _value_sums(index: Tensor, bins: int, buffer: RolloutBuffer, returns: Tensor) -> Tensor:
     """(bins, 5): over the masked steps of each bin the count, and the sums of R, R^2, R - V, (R - V)^2."""
     loss_mask = buffer.loss_mask
-    error = (returns - buffer.values).double()
-    wide = returns.double()
-    parts = torch.stack([loss_mask.double(), wide, wide.square(), error, error.square()], -1)
+    error, returns = (returns - buffer.values).double(), returns.double()
+    parts = torch.stack([loss_mask.double(), returns, returns.square(), error, error.square()], -1)
     return sums_by_bin(parts, loss_mask, index, bins)
 
 
 def _value_metrics(name: str, sums: Tensor) -> dict[str, Tensor]:
+    """Count, value loss and explained variance, from the sums of `_value_sums`."""
     count, total, square, error, error_square = sums
     variance = square / count - (total / count).square()
     explained = 1 - (error_square / count - (error / count).square()) / variance

@@ -52,6 +52,7 @@ class Finding:
 
 
 def check_device(ranks: Ranks, wanted: str | None) -> Finding:
+    """The device; its description must contain `wanted`, unless that is None."""
     if ranks.device.type == "cuda":
         found = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(ranks.device)}"
     else:
@@ -65,6 +66,7 @@ def _relative_error(found: torch.Tensor, wanted: torch.Tensor) -> float:
 
 
 def check_matmul(ranks: Ranks) -> Finding:
+    """A product of matrices in bfloat16 against the same in float32."""
     torch.manual_seed(0)
     a, b = torch.randn(2, 512, 512, device=ranks.device)
     error = _relative_error(a.bfloat16() @ b.bfloat16(), a @ b)
@@ -74,6 +76,7 @@ def check_matmul(ranks: Ranks) -> Finding:
 
 def check_attention(ranks: Ranks) -> Finding:
     """Gradients of segment attention in bfloat16 against those of the reference in float32."""
+    # Random queries, keys and values, a context before the segment, and steps that are no tokens.
     torch.manual_seed(0)
     agents, heads, steps, size, context = 4, 4, 32, 32, 65
     make = lambda *shape: torch.randn(*shape, device=ranks.device)
@@ -83,6 +86,8 @@ def check_attention(ranks: Ranks) -> Finding:
     valid_token = torch.rand(agents, steps, device=ranks.device) < 0.8
     mask = attention_mask(torch.zeros_like(valid_token), valid_token, start, context)
     prefix_kv = make(2, 1, agents, heads, context + steps, size)
+
+    # The gradients of both.
     found = []
     for dtype, attend in ((torch.float32, attend_segment_reference), (torch.bfloat16, attend_segment)):
         cache = KVCache(1, agents, heads, size, context, steps, dtype, ranks.device)
@@ -98,12 +103,14 @@ def check_attention(ranks: Ranks) -> Finding:
 
 
 def check_all_reduce(ranks: Ranks) -> Finding:
+    """The sum of a tensor over all ranks, whose result is known."""
     total = ranks.sum(torch.full((1 << 20,), float(ranks.rank + 1), device=ranks.device))
     wanted = ranks.count * (ranks.count + 1) / 2
     return Finding("all-reduce", f"{ranks.count} processes", bool((total == wanted).all()))
 
 
 def check_copy_rate(ranks: Ranks) -> Finding:
+    """The rate of copies from pinned memory to a GPU, reported only."""
     if ranks.device.type != "cuda":
         return Finding("host to device", "shared memory")
     host = torch.zeros(1 << 28, dtype=torch.uint8, pin_memory=True)
@@ -121,6 +128,7 @@ def check_copy_rate(ranks: Ranks) -> Finding:
 
 
 def check_env_rate(config: EnvConfig, seconds: float = 1.0) -> Finding:
+    """The rate of the env with constant random actions, reported only."""
     with Batch(scenes_of(config), num_worlds=config.num_worlds, config=config.drive, threads=config.threads) as batch:
         act = random_policy(0)(batch)
         batch.reset()
@@ -149,22 +157,22 @@ def check_channels(config: EnvConfig, steps: int = LAW_STEPS) -> Finding:
 def broken_laws(batch: Batch, before: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """By law, (R,) bool: the agents for which the last step violates it."""
     last = before["trial_index"] == batch.config.max_trials - 1
-    disturbed = batch.config.disturbances != DisturbanceConfig()  # other steps can have it, too
+    disturbed = batch.config.disturbances != DisturbanceConfig()  # the steps of disturbed agents are invalid, too
     of_world = batch.trial_ended.reshape(batch.num_worlds, -1)
-    spread = np.repeat(of_world.any(1) != of_world.all(1), batch.agents_per_world)
+    unequal = np.repeat(of_world.any(1) != of_world.all(1), batch.agents_per_world)
     outside = ~(np.abs(batch.observations) <= 1).all(1)  # true for NaN as well
     return {
         "truncation implies trial_ended": batch.truncation & ~batch.trial_ended,
         "truncations is truncation in the last trial": batch.truncations != (batch.truncation & last),
         "terminations occur in the last trial alone": batch.terminations & ~last,
         "terminations and truncations exclude each other": batch.terminations & batch.truncations,
-        "trial_ended is equal on all agents of a world": spread,
+        "trial_ended is equal on all agents of a world": unequal,
         "invalid_step implies reward 0": batch.invalid_step & (batch.rewards != 0),
         "invalid_step is the waits of the step before": before["waits"] & ~batch.invalid_step if disturbed else
             batch.invalid_step != before["waits"],
         "waits is removed, stopped or trial_ended":
             batch.waits != (batch.removed | batch.stopped | batch.trial_ended),
-        "first opens what follows the last trial": batch.first != (before["trial_ended"] & last),
+        "first is set in the step after the end of the last trial": batch.first != (before["trial_ended"] & last),
         "the observation of a removed agent is zero": batch.removed & batch.observations.any(1),
         "observations are finite and inside the space": outside,
     }
@@ -212,7 +220,8 @@ def preflight(config: TrainConfig, require_device: str | None = None, smoke: boo
         report: called with each finding, on the main rank, and on another rank where its own check failed.
     """
     ranks = join(config.run.device)
-    # The checks, cheap ones first.
+    # The checks, cheap ones first. That of rollout and training uses a small model, which a CPU also computes in a
+    # minute.
     small_model = replace(config.model, width=64, heads=4, kv_heads=None, object_width=32)
     checks = [
         ("device", lambda: check_device(ranks, require_device)),

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from ..config import RunConfig
 from . import checkpoint
-from .checkpoint_folder import delete
+from .checkpoint_folder import NAME, delete
 from .dist import Ranks
 from .log import report
 from .log_file import LOG, read_lines
@@ -22,8 +22,7 @@ from .log_file import LOG, read_lines
 LOCK, HOLDER = ".lock", ".lock.holder"
 """The locked file, and the file that names its holder: on some systems a locked file cannot be read."""
 
-CHECKPOINT = r"update-(?:[0-9]{8}|[1-9][0-9]{8,})"
-WRITTEN = re.compile(rf"{CHECKPOINT}|\.{CHECKPOINT}\.unfinished|curves\.png|events\.out\.tfevents\..*"
+WRITTEN = re.compile(rf"{NAME}|\.{NAME}\.unfinished|curves\.png|events\.out\.tfevents\..*"
                      r"|metrics(\.[0-9]+)?\.jsonl|\.metrics\.jsonl\.unfinished")
 """Names of the files that a run writes."""
 
@@ -42,6 +41,7 @@ class Lock:
 
     @staticmethod
     def of(path: Path) -> Lock:
+        """The lock of a file that exists."""
         found = path.stat()
         return Lock(path, found.st_dev, found.st_ino)
 
@@ -53,6 +53,7 @@ class Lock:
             return True
 
     def error(self) -> FolderError:
+        """The error that ends a run whose lock is lost."""
         return FolderError(f"folder {str(self.path.parent)!r} was deleted or replaced while this run trained in it; "
                            "the run ends and writes nothing more")
 

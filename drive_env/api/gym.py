@@ -25,6 +25,7 @@ from .one_agent import one_agent_config, open_episodes, reset_mask_of, seeds_of_
 
 __all__ = ["DriveEnv", "DriveVectorEnv"]
 
+
 class DriveEnv(gymnasium.Env[Observation, Any]):
     """One agent in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`).
 

@@ -48,7 +48,8 @@ def _number(meaning: str, **how: Any) -> Any:
 ONE_SCENE_HELP = f"{SCENE_HELP} Of a folder one scene is taken, see --index."
 INDEX = Annotated[int, _number("Index of the scene where SCENE is a folder, whose files are sorted by name.", min=0)]
 SCENE_SEED = Annotated[int, _number("Seed of a generated scene.", min=0)]
-SCENE_AGENTS = Annotated[int, _number("Number of vehicles of a generated scene.", min=1, max=4096)]
+SCENE_AGENTS = Annotated[int | None, _number("Number of vehicles of a generated scene.", min=1, max=4096,
+                                             show_default="32; 1 where the scene has one car to drive")]
 
 
 @app.command(short_help="Play the town, and a scene, with two drivers.")
@@ -75,7 +76,7 @@ def inspect(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     index: INDEX = 0,
     seed: SCENE_SEED = 0,
-    agents: SCENE_AGENTS = 32,
+    agents: SCENE_AGENTS = None,
     plot: Annotated[Path | None, typer.Option(
         metavar="FILE", help="File to plot the scene into (.png, .svg or .pdf); needs the extra [render].",
         show_default="no plot")] = None,
@@ -102,7 +103,7 @@ def convert(
         metavar="NAME", help="Name of the dataset, stored in every file.", show_default="that of the source")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     seed: SCENE_SEED = 0,
-    agents: SCENE_AGENTS = 32,
+    agents: SCENE_AGENTS = None,
 ) -> None:
     """Convert scenes of any readable format to .drv, which loads fastest, and report what was dropped or imputed."""
     if licence is not None and licence_file is not None:

@@ -38,11 +38,13 @@ class Measured(NamedTuple):
 
     @property
     def rate(self) -> float:
+        """Agent-steps per second."""
         return self.agent_steps / self.seconds
 
 
 def run(scene: str, num_worlds: int, agents: int | None, threads: int, partners: int, roads: int, action: Action,
         seconds: float) -> None:
+    """Measures random actions of a batch and prints the rate and the time of each phase."""
     config = DriveConfig(
         on_goal="ignore", on_collision="ignore", on_offroad="ignore", agents_per_world=agents,
         observation={"partners": partners, "roads": roads}, action_type=action.value)
@@ -79,6 +81,7 @@ def play(batch: Batch, draws: list[np.ndarray], seconds: float) -> Measured:
 
 
 def report(scene: str, batch: Batch, repeats: list[Measured]) -> None:
+    """Prints what was measured, on which machine, and the median rate."""
     config, slots = batch.config, batch.config.observation
     scenes = f"{batch.scenes[0].source} and {len(batch.scenes) - 1} like it" if is_generator(scene) else scene
     show.facts([
@@ -107,10 +110,12 @@ def filled(batch: Batch) -> str:
 
 
 def thread_count(batch: Batch) -> str:
+    """The threads that have a world to step."""
     return show.plural(min(batch.threads, batch.num_worlds), "thread")
 
 
 def report_phases(batch: Batch, timed: Measured, phase_s: dict[str, float]) -> None:
+    """Prints the time of all threads by phase."""
     total_s = timed.seconds * min(batch.threads, batch.num_worlds)
     parts = phase_s | {"calls and waiting": total_s - sum(phase_s.values()), "all": total_s}
     rows = [[part, f"{1e9 * seconds / timed.agent_steps:.1f}", f"{100 * seconds / total_s:.1f}%"]

@@ -19,7 +19,8 @@ from . import show
 SUFFIX = ".drv"
 
 
-def run(sources: list[str], out: Path, provenance: dict[str, str], force: bool, seed: int, agents: int) -> None:
+def run(sources: list[str], out: Path, provenance: dict[str, str], force: bool, seed: int,
+        agents: int | None) -> None:
     """Converts every source; `provenance` replaces fields of `Scene.provenance`."""
     # Refuse existing files before anything is converted.
     planned = plan(sources, out)
@@ -78,7 +79,7 @@ def _files(source):
     return found
 
 
-def read(source: str, provenance: dict[str, str], seed: int, agents: int) -> Scene:
+def read(source: str, provenance: dict[str, str], seed: int, agents: int | None) -> Scene:
     """The scene of one source, with its provenance."""
     if is_generator(source):
         scene = generate_scene(source, seed=seed, agents=agents)
@@ -95,7 +96,7 @@ def read(source: str, provenance: dict[str, str], seed: int, agents: int) -> Sce
 
 
 def text_in(path: Path) -> str:
-    """A text file with line ends of any kind."""
+    """The content of a text file, with line endings of any kind."""
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -18,7 +18,6 @@ from . import show, visuals
 
 TRIALS = 2
 CONFIG = DriveConfig(max_trials=TRIALS)
-SCENE_AGENTS = 32
 
 SEPARATE_SHARE = 0.01
 """Phases with a smaller share of the time are combined."""
@@ -52,9 +51,10 @@ class DriverResults(NamedTuple):
 
 
 def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
+    """Plays the town and the scene, if one is named; films the last of them into the folder `out`."""
     own_scenes, title = None, ""
     if scene_name is not None:
-        own_scenes = resolve_scenes(scene_name, seeds=[seed], agents=SCENE_AGENTS)
+        own_scenes = resolve_scenes(scene_name, seeds=[seed])
         title = own_scenes[0].source if is_generator(scene_name) else scene_name
         if len(own_scenes) > 1:
             title += f": {len(own_scenes)} scenes, drawn at random"
@@ -74,6 +74,7 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
 
 
 def play_and_report(title: str, scenes: str | tuple[Scene, ...], episodes: int, seed: int) -> None:
+    """Plays the episodes with each of the two drivers and prints their metrics and times."""
     results = []
     with show.progress() as bars:
         for name, driver in (("random actions", RandomDriver), ("lane driver", LaneDriver)):
@@ -120,6 +121,7 @@ def play(env: DriveParallelEnv, name: str, driver: RandomDriver | LaneDriver, ep
 
 
 def report_metrics(results: list[DriverResults]) -> None:
+    """Prints a table of metrics with a column for each driver."""
     rows = []
     for name, label, form in METRICS:
         values = [one.metrics[name] for one in results]
@@ -128,6 +130,7 @@ def report_metrics(results: list[DriverResults]) -> None:
 
 
 def report_time(results: list[DriverResults]) -> None:
+    """Prints a table of the env's time by phase, and that of the drivers."""
     # Seconds by phase for every driver; small ones are combined.
     spent = [{"Python dicts": one.api_s} | {f"core: {phase}": s for phase, s in one.phase_s.items()}
              for one in results]

@@ -19,7 +19,8 @@ SPAN_LIMIT = 12
 """Spans of ids in one line; real files have a few, a hostile one can have one per object."""
 
 
-def run(name: str, seed: int, agents: int, index: int) -> Scene:
+def run(name: str, seed: int, agents: int | None, index: int) -> Scene:
+    """Prints what a scene holds and returns it; the arguments are those of `find`."""
     scene, data = find(name, seed, agents, index)
     show_choice(name, index, scene)
     show.facts(facts(scene))
@@ -34,9 +35,9 @@ def run(name: str, seed: int, agents: int, index: int) -> Scene:
     return scene
 
 
-def find(name: str, seed: int, agents: int, index: int) -> tuple[Scene, bytes]:
+def find(name: str, seed: int, agents: int | None, index: int) -> tuple[Scene, bytes]:
     """The scene of a file, or of that index in a folder, and the decompressed bytes of its file; or the scene of a
-    generator's name and no bytes.
+    generator's name, with so many vehicles (None: its default), and no bytes.
     """
     if is_generator(name):
         if index:
@@ -50,7 +51,7 @@ def find(name: str, seed: int, agents: int, index: int) -> tuple[Scene, bytes]:
                       f"{count - 1}")
 
 
-def find_scene(name: str, seed: int, agents: int, index: int) -> Scene:
+def find_scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
     """The scene of a file or of a generator's name, or of that index in a folder, which is then printed."""
     scene = find(name, seed, agents, index)[0]
     show_choice(name, index, scene)
@@ -79,6 +80,7 @@ def describe_file(data: bytes, scene: Scene) -> None:
 
 
 def facts(scene: Scene) -> list[tuple[str, str]]:
+    """What a scene is: its source, log, map, lane graph, and objects with a special part."""
     objects, roads = scene.objects, scene.roads
     frames = objects.frame_count
     log = (f"{frames} frames of {scene.dt_s:g} s, from 0 to {(frames - 1) * scene.dt_s:g} s" if frames > 1
@@ -125,6 +127,7 @@ def spans(ids) -> str:
 
 
 def objects_by_kind(scene: Scene) -> list[list[str]]:
+    """Rows of a table: objects of each kind that occurs."""
     objects = scene.objects
     return [[name, str(of_kind.sum()), str((of_kind & objects.valid[0]).sum()),
              str((of_kind & objects.marked_expert).sum())]
@@ -132,6 +135,7 @@ def objects_by_kind(scene: Scene) -> list[list[str]]:
 
 
 def roads_by_kind(scene: Scene) -> list[list[str]]:
+    """Rows of a table: polylines, points and length of each kind that occurs."""
     roads = scene.roads
     step_m = np.hypot(np.diff(roads.x_m), np.diff(roads.y_m))
     travelled_m = np.concatenate([[0.0], np.cumsum(step_m, dtype=np.float64)])

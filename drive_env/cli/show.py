@@ -17,6 +17,7 @@ console = Console(highlight=False)
 
 
 def heading(text: str) -> None:
+    """Prints an empty line and the text in bold."""
     console.print()
     console.print(Text(printable(text), style="bold"), soft_wrap=True)
 
@@ -49,6 +50,7 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 
 def progress() -> Progress:
+    """Progress bars on stderr; none where that is no terminal."""
     stderr = Console(stderr=True)
     return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                     console=stderr, transient=True, disable=not stderr.is_terminal)

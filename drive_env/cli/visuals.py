@@ -11,6 +11,7 @@ from .. import render  # imports its names, and the extra's packages, on first u
 from ..errors import ConfigError, SceneError
 from ..replay import write_replay
 from ..scenes import Scene
+from ..scenes.resolve import is_generator, vehicle_count
 from . import show
 from .inspection import find_scene
 
@@ -49,6 +50,7 @@ def prepare(folder: Path) -> None:
 
 def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str,
          agent: int, index: int) -> None:
+    """Writes a film or a contact sheet of an episode and prints its outcome."""
     found = _scene(scene, seed, agents, index)
     with _by_option(**OPTION_OF), _bar(f"playing into {out.name}") as progress:
         metrics = render.play(found, out, policy=policy, agents=agents, trials=trials, seed=seed, view=view,
@@ -57,6 +59,7 @@ def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, se
 
 
 def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, index: int) -> None:
+    """Writes a replay page of an episode and prints its size."""
     found = _scene(scene, seed, agents, index)
     with _by_option(**OPTION_OF), _bar(f"recording into {out.name}") as progress:
         write_replay(found, out, policy=policy, agents=agents, trials=trials, seed=seed, progress=progress)
@@ -64,6 +67,7 @@ def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, 
 
 
 def plot(scene: Scene, out: Path) -> None:
+    """Plots a scene and prints into which file."""
     with _by_option(path="--plot"):
         render.plot_scene(scene, out)
     show.lines(f"\nmap, lane graph, starts and goals: {out}")
@@ -80,7 +84,8 @@ def _by_option(**options: str) -> Iterator[None]:
 
 
 def _scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
-    scene = find_scene(name, seed, max(agents or 0, 32), index)
+    vehicles = vehicle_count(name, agents) if is_generator(name) else None
+    scene = find_scene(name, seed, vehicles, index)
     if not scene.generated and agents is not None and agents > scene.objects.count:
         raise SceneError(f"--agents is {agents}; scene {scene.name} has {scene.objects.count} objects")
     return scene

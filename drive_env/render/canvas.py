@@ -49,9 +49,11 @@ class Canvas:
                           cv2.LINE_AA if smooth else cv2.LINE_8, FRACTION_BITS)
 
     def disc(self, middle: np.ndarray, radius: float, colour: Colour) -> None:
+        """Fills a circle."""
         self._circle(middle, radius, colour, cv2.FILLED)
 
     def ring(self, middle: np.ndarray, radius: float, colour: Colour, width: float) -> None:
+        """Draws a circle, `width` pixels wide, at least 1."""
         self._circle(middle, radius, colour, max(1, round(width)))
 
     def _circle(self, middle, radius, colour, width):

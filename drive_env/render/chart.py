@@ -20,7 +20,14 @@ from .traffic import BODY, placed_shape
 CHART_EXTENSIONS = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 150
 LONG_SIDE_INCHES = 13.0
+LABELS_INCHES = 1.0
+"""What the title and the labels of the axes add to either side of a plot."""
+
+BOX_MARGIN_M = 5.0
+"""Space around all points of a scene, about the length of a vehicle that starts at the border."""
+
 MIN_SIDE_SHARE = 0.4
+"""The shorter side of a plot of a scene is at least this share of the longer one."""
 
 LINE_STYLES = {  # kind: colour, points wide
     "driveway": (colours.DRIVEWAY, 0.8),
@@ -58,7 +65,7 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     roles = assign_roles(scene, checked_config(config))
     low, high = _box(scene, roles)
     inches = LONG_SIDE_INCHES * (high - low) / (high - low).max()
-    figure = need("matplotlib.figure").Figure(figsize=inches + 1.0)
+    figure = need("matplotlib.figure").Figure(figsize=inches + LABELS_INCHES)
     axes = figure.add_subplot()
     axes.set_aspect("equal")
     axes.set_facecolor(_rgb(colours.LAND))
@@ -118,7 +125,7 @@ def _box(scene, roles):
         np.stack([scene.roads.x_m, scene.roads.y_m], axis=1),
         np.stack([roles.frames.x_m[valid], roles.frames.y_m[valid]], axis=1),
         scene.objects.goal_m[roles.objects[: roles.num_agents]], scene.candidate_goals_m])
-    low, high = points.min(axis=0) - 5.0, points.max(axis=0) + 5.0
+    low, high = points.min(axis=0) - BOX_MARGIN_M, points.max(axis=0) + BOX_MARGIN_M
     # Limit the aspect ratio: a single straight road would give an extremely wide picture.
     padding = np.maximum(MIN_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
     return low - padding / 2, high + padding / 2

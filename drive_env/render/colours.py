@@ -57,3 +57,7 @@ def mixed(colour: Colour, other: Colour, share: float) -> Colour:
     """`share` of `colour`, the rest of `other`."""
     red, green, blue = (round(share * a + (1 - share) * b) for a, b in zip(colour, other, strict=True))
     return red, green, blue
+
+
+DARK_STATE_COLOURS: tuple[Colour, ...] = tuple(mixed(colour, INK, 0.42) for colour in STATE_COLOURS)
+"""RGB of the outline of a vehicle, by state."""

@@ -163,8 +163,8 @@ def _gif_palette(image, first):
     More colours would give smoother edges and files of twice the size.
     """
     known = [colours.INK, colours.PAPER, colours.GLASS, colours.OBSERVED, colours.OBSERVED_ROAD]
-    for colour in colours.STATE_COLOURS:
-        known += [colour, mixed(colour, colours.ASPHALT, 0.5), mixed(colour, colours.INK, 0.42)]
+    for colour, dark in zip(colours.STATE_COLOURS, colours.DARK_STATE_COLOURS, strict=True):
+        known += [colour, mixed(colour, colours.ASPHALT, 0.5), dark]
     own = image.fromarray(first).quantize(GIF_COLOURS - len(known), dither=image.Dither.NONE)
     values = [value for colour in known for value in colour]
     values += own.getpalette()[: 3 * GIF_COLOURS - len(values)]

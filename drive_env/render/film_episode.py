@@ -31,6 +31,9 @@ HOLD_S = 0.8
 
 SHEET_COLUMNS = 5
 
+KEPT_PER_CHOSEN = 16
+"""A trial keeps at most this many frames for each one on the sheet; those chosen are then nearly evenly spaced."""
+
 FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 """A continuous action of one agent: throttle, steering."""
 
@@ -142,7 +145,7 @@ class _EvenlySpaced:
         if self._added % self._stride == 0:
             self._kept.append(frame)
         self._added += 1
-        if len(self._kept) > 16 * self._count:
+        if len(self._kept) > KEPT_PER_CHOSEN * self._count:
             self._kept = self._kept[::2]
             self._stride *= 2
 

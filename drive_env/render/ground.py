@@ -16,7 +16,7 @@ UNKNOWN_WIDTH_M = 3.6
 SHOULDER_M = 0.9
 """Asphalt beyond the edge of a lane, about the distance to the curb."""
 
-STOP_SIGN_RADIUS_M = 0.9
+STOP_SIGN_RADIUS_M, MIN_STOP_SIGN_PX = 0.9, 2.0
 
 PAINT = (("driveway", colours.DRIVEWAY, 0.3), ("lane", colours.LANE, 0.12), ("line", colours.LINE, 0.3),
          ("speed_bump", colours.SPEED_BUMP, 0.5), ("edge", colours.EDGE, 0.35))
@@ -38,6 +38,8 @@ class Ground:
         self._pieces = road_pieces(roads)
         width_m = np.where(roads.width_m > 0, roads.width_m, UNKNOWN_WIDTH_M)
         self._width_m = width_m[self._pieces.road]
+        # No marking reaches further from the points of its road than the asphalt of the widest lane.
+        self._reach_m = width_m.max(initial=0.0) / 2 + SHOULDER_M
         self._kind = roads.kind[self._pieces.road]
         self.levels = np.unique(self._pieces.level) if roads.count else np.zeros(1, np.int64)
 
@@ -58,7 +60,7 @@ class Ground:
             return
         points = camera.to_pixels(self._points_m)
         scale = camera.pixels_per_m
-        visible = self._visible(points, canvas) & (self._pieces.level == self.levels[index])
+        visible = self._visible(points, canvas, scale) & (self._pieces.level == self.levels[index])
         pieces_of = {kind: np.flatnonzero(visible & (self._kind == code)) for kind, code in ROAD_KIND_CODES.items()}
         lines = {kind: [points[self._pieces.first[piece] : self._pieces.end[piece]] for piece in pieces]
                  for kind, pieces in pieces_of.items()}
@@ -72,13 +74,13 @@ class Ground:
         for kind, colour, width_m in PAINT:
             canvas.lines(lines[kind], colour, width_m * scale)
         for place in lines["stop_sign"]:
-            canvas.disc(place[0], max(STOP_SIGN_RADIUS_M * scale, 2.0), colours.STOP_SIGN)
+            canvas.disc(place[0], max(STOP_SIGN_RADIUS_M * scale, MIN_STOP_SIGN_PX), colours.STOP_SIGN)
 
-    def _visible(self, points, canvas):
-        """(pieces,) bool: the bounding box of the road, with a margin, overlaps the picture."""
+    def _visible(self, points, canvas, pixels_per_m):
+        """(pieces,) bool: the bounding box of the road with its asphalt overlaps the picture."""
         height, width = canvas.picture.shape[:2]
         first = self.scene.roads.start[:-1]
         low, high = np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)
-        margin = 64
+        margin = self._reach_m * pixels_per_m + MIN_STOP_SIGN_PX
         is_near = ((high > -margin) & (low < np.array([width, height]) + margin)).all(axis=1)
         return is_near[self._pieces.road]

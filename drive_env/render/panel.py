@@ -25,6 +25,7 @@ BAR_SHARE = 0.12
 AGENT_STATES = (colours.DRIVING, colours.GOAL, colours.COLLISION, colours.OFFROAD, colours.TIMEOUT)
 OTHER_STATES = (colours.LOG_REPLAY, colours.RULE_BASED, colours.STATIC)
 STATE_TEXT = dict(enumerate(colours.STATE_NAMES)) | {colours.OFFROAD: "off-road"}
+COPLAYER_TEXT = "co-player"
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,13 @@ class Sizes:
     """Sizes of the bars and their text, in pixels.
 
     Attributes:
-        text: height of the text. gap: between two parts.
+        text: height of the text. gap: between two parts. line: height of a line of text.
         top, bottom: heights of the bars.
     """
 
     text: int
     gap: int
+    line: int
     top: int
     bottom: int
 
@@ -47,10 +49,10 @@ def panel_sizes(width: int, height: int, coplayers: bool = False) -> Sizes:
     text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), MIN_TEXT_PX, MAX_TEXT_PX))
     line = round(1.7 * text)
     shown = (*AGENT_STATES, *OTHER_STATES)
-    labels = [*(STATE_TEXT[state] for state in shown), *["co-player"] * coplayers]
+    labels = [*(STATE_TEXT[state] for state in shown), *[COPLAYER_TEXT] * coplayers]
     longest = sum(text_width(f"{label} 00", text) + 2.4 * text for label in labels)
     lines = max(1, int(np.ceil(longest / (width - 2 * text))))
-    return Sizes(text=text, gap=text, top=line, bottom=line * lines)
+    return Sizes(text=text, gap=text, line=line, top=line, bottom=line * lines)
 
 
 def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
@@ -106,28 +108,25 @@ def draw_bottom(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, pixels_per_m: 
     text = sizes.text
     canvas.bar(0, height - sizes.bottom, width, height, colours.PAPER)
     roles = snapshot.roles
-    # Count vehicles by state.
-    counts = [(state, int((snapshot.agent_state == state).sum())) for state in AGENT_STATES]
+    # Count vehicles by state, then co-players, whose symbol has the stripe of their roofs.
+    counts = [(state, STATE_TEXT[state], int((snapshot.agent_state == state).sum())) for state in AGENT_STATES]
     others, on_map = snapshot.state[roles.num_agents :], snapshot.present[roles.num_agents :]
-    counts += [(state, int(on_map[others == state].sum())) for state in OTHER_STATES if (others == state).any()]
+    counts += [(state, STATE_TEXT[state], int(on_map[others == state].sum()))
+               for state in OTHER_STATES if (others == state).any()]
+    if snapshot.coplayer.any():
+        counts.append((colours.DRIVING, COPLAYER_TEXT, int(snapshot.coplayer.sum())))
     drives = snapshot.agent_state == colours.DRIVING
     mean_mps = float(snapshot.speed_mps[: roles.num_agents][drives].mean()) if drives.any() else 0.0
 
     # Write the legend, in as many lines as it needs.
-    line = round(1.7 * text)
-    x, y = float(text), height - sizes.bottom + line / 2
-    for state, count in counts:
-        label = f"{STATE_TEXT[state]} {count}"
+    x, y = float(text), height - sizes.bottom + sizes.line / 2
+    for state, name, count in counts:
+        label = f"{name} {count}"
         if x + 1.3 * text + text_width(label, text) > width:
-            x, y = float(text), y + line
+            x, y = float(text), y + sizes.line
         canvas.bar(x, y - 0.42 * text, x + 0.84 * text, y + 0.42 * text, colours.STATE_COLOURS[state])
-        x = canvas.text(x + 1.2 * text, y, label, text, colours.INK) + 1.2 * text
-    if snapshot.coplayer.any():
-        label = f"co-player {int(snapshot.coplayer.sum())}"
-        if x + 1.3 * text + text_width(label, text) > width:
-            x, y = float(text), y + line
-        canvas.bar(x, y - 0.42 * text, x + 0.84 * text, y + 0.42 * text, colours.STATE_COLOURS[colours.DRIVING])
-        canvas.bar(x, y - 0.14 * text, x + 0.84 * text, y + 0.14 * text, colours.INK)
+        if name == COPLAYER_TEXT:
+            canvas.bar(x, y - 0.14 * text, x + 0.84 * text, y + 0.14 * text, colours.INK)
         x = canvas.text(x + 1.2 * text, y, label, text, colours.INK) + 1.2 * text
     speed = f"mean {mean_mps:.1f} m/s"
     if x + text_width(speed, text) < width:

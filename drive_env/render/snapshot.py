@@ -86,7 +86,7 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     if batch.config.coplayers:
         coplayer[:agents] = batch.coplayer[world * batch.agents_per_world :][:agents]
 
-    # Where goals follow one another, only the outcome tells that the last one was reached.
+    # Where goals follow one another, only the outcome shows that the last one was reached.
     has_last_goal = (batch.config.on_goal != "next") | (trial["outcome"] == OUTCOMES.index("goal"))
     return Snapshot(
         roles=roles, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],

@@ -37,9 +37,6 @@ STRIPE = np.array([[0.06, 0.13], [0.06, -0.13], [-0.44, -0.13], [-0.44, 0.13]])
 CROSS = np.array([[0.42, 0.42], [-0.42, -0.42], [0.42, -0.42], [-0.42, 0.42]])
 """Shapes of a vehicle, as shares of its length ahead and of its width to the left."""
 
-DARK_COLOURS = [mixed(colour, colours.INK, 0.42) for colour in colours.STATE_COLOURS]
-"""Outline colours, by state."""
-
 CROSS_STROKES = np.array([0, 1, 2, 2])
 """Strokes of the cross that marks infractions, by off-road + 2 x collision."""
 
@@ -94,7 +91,7 @@ def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
     # Draw in reverse order: agents have the lowest indices.
     for vehicle in np.flatnonzero(snapshot.present)[::-1]:
         state = snapshot.state[vehicle]
-        colour, dark = colours.STATE_COLOURS[state], DARK_COLOURS[state]
+        colour, dark = colours.STATE_COLOURS[state], colours.DARK_STATE_COLOURS[state]
         if snapshot.kind[vehicle] == OBJECT_KIND_CODES["pedestrian"]:
             canvas.disc(middles[vehicle], max(length_px[vehicle] / 2, MIN_LENGTH_PX / 3), colour)
             continue

@@ -25,6 +25,8 @@ from .traffic import draw_agent_indices, draw_goal_indices, draw_goals, draw_tra
 
 VIEWS = ("scene", "follow")
 SIDE_LIMITS_PX = (160, 7680)
+SPAN_LIMITS_M = (5.0, 2000.0)
+"""Height of the "follow" view: from about one car to a small town."""
 
 TRAIL_S = 3.0
 """Long enough to show a turn; longer trails tangle."""
@@ -73,8 +75,9 @@ class SceneView:
         self.world = checked_int("world", world, 0, batch.num_worlds - 1)
         self.agent = checked_int("agent", agent, 0, batch.agents_per_world - 1)
         span_m = plain(span_m)
-        if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not 5.0 <= span_m <= 2000.0:
-            raise ConfigError(f"span_m is {value_text(span_m)}; it must be a number from 5 to 2000")
+        least_m, most_m = SPAN_LIMITS_M
+        if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not least_m <= span_m <= most_m:
+            raise ConfigError(f"span_m is {value_text(span_m)}; it must be a number from {least_m:g} to {most_m:g}")
         self.span_m = float(span_m)
         self._sizes = panel_sizes(self.width, self.height, coplayers=batch.config.coplayers > 0)
         self._layout = batch.observation_layout()

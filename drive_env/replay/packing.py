@@ -100,7 +100,7 @@ class _Store:
 def _put_scene(store, name, roles):
     roads, objects, controls = roles.scene.roads, roles.scene.objects, roles.scene.traffic_controls
     # Exact, so that the page selects the same k nearest segments as the core.
-    for field in ("x_m", "y_m", "width_m", "speed_limit_mps"):
+    for field in ("x_m", "y_m", "width_m"):
         store.put(f"{name}road_{field}", getattr(roads, field), EXACT)
     store.put(f"{name}road_start", roads.start)
     store.put(f"{name}road_kind", roads.kind)

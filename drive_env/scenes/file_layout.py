@@ -49,6 +49,7 @@ class Kind:
 
     @property
     def dtype(self) -> np.dtype:
+        """Of an element in the file, little-endian."""
         return np.dtype(f"<{self.type}")
 
 

@@ -32,6 +32,9 @@ HEAD_BYTES = 4096
 DEPTH_LIMIT = 100
 """Nesting depth; scenes have about six. The parser itself fails at about a thousand."""
 
+INT64_CHARACTERS = 20
+"""The sign and digits of the lowest 64-bit integer."""
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*(?:[\"}]|$)")
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
@@ -127,7 +130,7 @@ def _decoded(data):
 
 def _whole_or_float(text):
     # Python converts the digits of huge integers in quadratic time, or refuses.
-    return int(text) if len(text) <= 20 else float(text)
+    return int(text) if len(text) <= INT64_CHARACTERS else float(text)
 
 
 def _deep_fault(text):
@@ -202,12 +205,14 @@ def member(owner, key, kind, place):
 
 
 def whole_number(value, low, high, place):
+    """The value, which must be an integer in [low, high]."""
     if type(value) is not int or not low <= value <= high:
         raise SceneError(f"{place} is {described(value)}; it must be a whole number from {low} to {high}")
     return value
 
 
 def one_of(value, allowed, place):
+    """The value, which must be one of the strings `allowed`."""
     if type(value) is not str or value not in allowed:
         raise SceneError(f"{place} is {described(value)}; it must be one of {', '.join(allowed)}")
     return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..errors import SceneError
@@ -25,6 +27,14 @@ def no_links(roads: Roads) -> LaneGraph:
     return LaneGraph(np.zeros(roads.count + 1, np.int32), np.zeros(0, np.int32))
 
 
+def graph_of(before: Sequence[int] | np.ndarray, after: Sequence[int] | np.ndarray, road_count: int) -> LaneGraph:
+    """The graph in which each lane of `before` leads to that of `after`; both are road indices, in any order."""
+    before, after = np.asarray(before, np.int32), np.asarray(after, np.int32)
+    start = np.zeros(road_count + 1, np.int32)
+    np.cumsum(np.bincount(before, minlength=road_count), out=start[1:])
+    return LaneGraph(start, after[np.lexsort((after, before))])
+
+
 def link_lanes(roads: Roads) -> LaneGraph:
     """Links lane a to lane b if a ends within `JOIN_GAP_M` of the start of b, at its height and in its direction.
 
@@ -42,11 +52,7 @@ def link_lanes(roads: Roads) -> LaneGraph:
     rise_m = np.abs(roads.z_m[last][before].astype(np.float64) - roads.z_m[first][after])
     joined = (gap_m <= JOIN_GAP_M) & (rise_m <= JOIN_RISE_M) & (turn_cos >= JOIN_TURN_COS) & (before != after)
     before, after = lane[before[joined]], lane[after[joined]]
-
-    order = np.lexsort((after, before))
-    start = np.zeros(roads.count + 1, np.int32)
-    np.cumsum(np.bincount(before, minlength=roads.count), out=start[1:])
-    return LaneGraph(start, after[order].astype(np.int32))
+    return graph_of(before, after, roads.count)
 
 
 def _lane_ends(roads, xy_m):

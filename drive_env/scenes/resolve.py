@@ -51,6 +51,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         ArgumentError: a generator does not have one of the parameters.
         SceneError: names the argument and what is allowed, or the fault of a scene.
     """
+    # Check all arguments.
     sources = scenes if isinstance(scenes, (list, tuple)) else (scenes,)
     if not sources:
         raise SceneError("scenes is an empty list; it must hold at least one scene")
@@ -63,6 +64,8 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
     if parameters is not None and not isinstance(parameters, Mapping):
         raise SceneError(f"parameters is {value_text(parameters)}; it must be a mapping of values by name")
     chosen = dict(parameters or {})
+
+    # Scenes of each source, in order.
     found: list[Scene] = []
     for source in sources:
         if isinstance(source, Scene):
@@ -70,7 +73,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         elif is_generator(source):
             # Checked before they become keywords, where `seed` or `agents` would collide with those of the call.
             fill_parameters(source, GENERATORS[source].PARAMETERS, chosen)
-            count = max(agents_per_world or 0, GENERATORS[source].DEFAULT_AGENTS) if agents is None else agents
+            count = vehicle_count(source, agents_per_world) if agents is None else agents
             found += [generate_scene(source, seed=seed, agents=count, **chosen) for seed in seeds]
         elif isinstance(source, (str, os.PathLike)):
             found += [scene for _, scene in read_scenes(source)]
@@ -83,6 +86,11 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
 def is_generator(source: Any) -> bool:
     """Whether a source means a generator and not a path."""
     return isinstance(source, str) and not isinstance(source, os.PathLike) and source in GENERATORS
+
+
+def vehicle_count(generator: str, agents_per_world: int | None) -> int:
+    """The number of vehicles of a generated scene for worlds of so many agents: at least the generator's default."""
+    return max(agents_per_world or 0, GENERATORS[generator].DEFAULT_AGENTS)
 
 
 def read_scenes(path: str | os.PathLike) -> Iterator[tuple[Source, Scene]]:

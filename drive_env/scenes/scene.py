@@ -241,8 +241,7 @@ class Scripts:
     Each episode draws one option of every group, all equally likely, from a random stream that nothing else uses; it
     holds for all trials of the episode. An object exists only where its option is drawn. It stays in the frame of
     `start_step`, by default frame 0, until the centre of an agent crosses its line; from the next step on, it replays
-    its log. Scripts apply to
-    log-replay vehicles; an object with another role, such as an agent, ignores its script.
+    its log. Scripts apply to log-replay vehicles; an object with another role, such as an agent, ignores its script.
 
     Attributes:
         object: (s,) int32, object indices, strictly ascending.

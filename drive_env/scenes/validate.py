@@ -6,6 +6,7 @@ import numpy as np
 
 from ..binding import lib
 from ..errors import SceneError, bound_text, outside_text, value_text
+from .coordinates import first_index
 from .file_layout import KINDS
 from .limits import (
     CANDIDATE_LIMIT,
@@ -141,12 +142,12 @@ def _check_objects(objects):
         values = getattr(objects, name)
         stale = (values != 0) & ~objects.valid
         if stale.any():
-            at = _first(stale)
+            at = first_index(stale)
             raise SceneError(f"objects.{name}{list(at)} is {values[at]:g} where valid is False; it must be 0 there")
     # Speeds, from both components.
     speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)
     if (speed_mps > SPEED_LIMIT_MPS).any():
-        at = _first(speed_mps > SPEED_LIMIT_MPS)
+        at = first_index(speed_mps > SPEED_LIMIT_MPS)
         raise SceneError(f"objects.vx_mps and vy_mps{list(at)} are a speed of "
                          f"{outside_text(speed_mps[at], 0.0, SPEED_LIMIT_MPS)} m/s; it must be at most "
                          f"{SPEED_LIMIT_MPS:g}")
@@ -175,11 +176,12 @@ def _check_segment_density(roads):
     if total <= SQUARE_SEGMENT_LIMIT:
         return
     ends = np.cumsum(pieces, dtype=np.int32)
-    # Sorted, the squares of a crowd are equal over more than the limit.
+    # The square of every segment, block by block to save memory.
     squares = np.concatenate([np.empty(total - len(alone), np.int32), _squares(roads.x_m[alone], roads.y_m[alone])])
     for first in range(0, total - len(alone), BLOCK_SEGMENTS):
         block = squares[first : min(first + BLOCK_SEGMENTS, total - len(alone))]
         block[:] = _squares(*_middles_m(roads, pieces, ends, first, len(block)))
+    # Sorted, a square with more segments than the limit equals the one that many entries further on.
     squares.sort()
     over_limit = squares[SQUARE_SEGMENT_LIMIT:][squares[SQUARE_SEGMENT_LIMIT:] == squares[:-SQUARE_SEGMENT_LIMIT]]
     if len(over_limit):
@@ -225,13 +227,13 @@ def _check_lanes(lanes, roads):
     _check_lane_indices("lanes.successor", lanes.successor, roads)
     own = np.repeat(np.arange(roads.count), np.diff(lanes.start)) == lanes.successor
     if own.any():
-        at = _first(own)[0]
+        at = first_index(own)[0]
         raise SceneError(f"lanes.successor[{at}] is road {lanes.successor[at]}, the lane itself; "
                          "it must be another lane")
     has_successors = np.diff(lanes.start) > 0
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
     if (has_successors & ~is_lane).any():
-        road = _first(has_successors & ~is_lane)[0]
+        road = first_index(has_successors & ~is_lane)[0]
         raise SceneError(f"road {road} is a {ROAD_KINDS[int(roads.kind[road])]} and has successors; "
                          "only lanes have them")
 
@@ -240,7 +242,7 @@ def _check_lane_indices(name, index, roads):
     _check_range(name, index, 0, roads.count - 1)
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
     if not is_lane[index].all():
-        at = _first(~is_lane[index])[0]
+        at = first_index(~is_lane[index])[0]
         road = index[at]
         raise SceneError(f"{name}[{at}] is road {road}, a {ROAD_KINDS[int(roads.kind[road])]}; it must be a lane")
 
@@ -266,7 +268,7 @@ def _check_scripts(scripts, object_count):
     _check_arrays("scripts", scripts, {"script_count": scripts.count, "4": 4})
     _check_range("scripts.object", scripts.object, 0, object_count - 1)
     if (np.diff(scripts.object) <= 0).any():
-        at = _first(np.diff(scripts.object) <= 0)[0]
+        at = first_index(np.diff(scripts.object) <= 0)[0]
         raise SceneError(f"scripts.object[{at + 1}] is {scripts.object[at + 1]} after {scripts.object[at]}; "
                          "objects must ascend")
     for name in ("group", "option"):
@@ -312,7 +314,7 @@ def _check_range(name, values, low, high):
     # NaN compares as False, so it is out of every range.
     fits = (values >= low) & (values <= high)
     if not fits.all():
-        at = _first(~fits)
+        at = first_index(~fits)
         raise SceneError(f"{name}{list(at)} is {outside_text(values[at], low, high)}; "
                          f"it must be from {bound_text(low)} to {bound_text(high)}")
 
@@ -320,7 +322,7 @@ def _check_range(name, values, low, high):
 def _check_codes(name, codes, table):
     known = np.isin(codes, list(table))
     if not known.all():
-        at = _first(~known)
+        at = first_index(~known)
         allowed = ", ".join(f"{code} {kind}" for code, kind in table.items())
         raise SceneError(f"{name}{list(at)} is {codes[at]}; it must be one of {allowed}")
 
@@ -330,11 +332,6 @@ def _check_starts(name, start, total, fewest):
         raise SceneError(f"{name} runs from {start[0]} to {start[-1]}; it must run from 0 to {total}")
     short = start[1:] < start[:-1].astype(np.int64) + fewest
     if short.any():
-        at = _first(short)[0]
+        at = first_index(short)[0]
         raise SceneError(f"{name}[{at + 1}] is {start[at + 1]} after {start[at]}; "
                          f"it must be at least {fewest} above it")
-
-
-def _first(mask):
-    """Index of the first True, one int per axis."""
-    return tuple(int(index) for index in np.unravel_index(np.argmax(mask), mask.shape))

@@ -1,4 +1,4 @@
-"""How well can a policy do in each trial, by what it knows of earlier ones? By enumeration of all policies."""
+"""How well can a policy do in each trial, by what it remembers of earlier ones? By enumeration of all policies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import SupportsIndex
 from ..errors import ConfigError, checked_int, value_text
 
 KNOWLEDGE = ("memory", "trial_features", "none")
-"""What an optimal policy knows of earlier trials: all of them; the index of the trial and whether the previous one
+"""What an optimal policy can use of earlier trials: all of them; the index of the trial and whether the previous one
 succeeded, which the trial features show; or nothing."""
 
 TRIALS_LIMIT = 5
@@ -18,8 +18,8 @@ SUCCESS = -1
 """What a successful trial shows."""
 
 Trials = tuple[tuple[int, ...], ...]
-"""What a trial shows, by the choice of the policy and the hidden value: SUCCESS, or what tells failures apart, from 0.
-All hidden values are equally probable."""
+"""What a trial shows, by the choice of the policy and the hidden value: SUCCESS, or the kind of a failure, from 0. All
+hidden values are equally probable."""
 
 
 def optimal_scores(choices: SupportsIndex, trials: SupportsIndex, knowledge: str, *,

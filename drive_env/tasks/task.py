@@ -26,7 +26,11 @@ REVEAL_LIMIT_S = 0.9
 STEP_S = 0.2
 GOAL_RADIUS_M = 2.5
 GOAL_ALONE = RewardConfig(goal=1.0, collision=0.0, offroad=0.0)
-"""Any other reward could tell what is hidden."""
+"""Any other reward could reveal what is hidden."""
+
+EXIT_STEPS, EXIT_SPEED_MPS = 30, 6.5
+"""Steps of a trial and the speed limit of the hidden exit: 39 m at most, so that an agent reaches each exit, at most
+37 m away, but no second one."""
 
 MAX_SPEED_MPS = 8.0
 """On streets with forks."""
@@ -81,8 +85,8 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
     exits = _parameter(exits_generator, "exits", exits)
     scenes = resolve_scenes("exits", seeds=seeds, parameters={"exits": exits})
     config = DriveConfig(
-        max_trials=trials, dt_s=STEP_S, trial_steps=30, dynamics={"max_speed_mps": 6.5}, goal_radius_m=GOAL_RADIUS_M,
-        reward=GOAL_ALONE,
+        max_trials=trials, dt_s=STEP_S, trial_steps=EXIT_STEPS, dynamics={"max_speed_mps": EXIT_SPEED_MPS},
+        goal_radius_m=GOAL_RADIUS_M, reward=GOAL_ALONE,
         observation=ObservationConfig(partners=0, roads=32, candidates=exits, goal_reveal_s=reveal_s))
     return Task("hidden_exit", scenes, config, _scores(one_of(exits, reveal_s > 0), trials))
 
@@ -96,8 +100,7 @@ def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[i
     the gates up to the first wrong one.
 
     Args:
-        gates: their number, 1 to 3. With one, a memory adds nothing to the trial features in the first two
-            trials.
+        gates: their number, 1 to 3. With one, a memory adds nothing to the trial features in the first two trials.
         trials: in an episode, 1 to 5.
         seeds: of the scenes, see the generator `gates`; others for training than for evaluation.
 
@@ -145,8 +148,8 @@ def hidden_closure(closed: SupportsIndex = 2, trials: SupportsIndex = 3, seeds: 
     Which routes are closed is drawn per episode.
 
     Args:
-        closed: how many of the three, 1 or 2. With 1, a memory adds nothing to the trial features in the
-            first two trials.
+        closed: how many of the three, 1 or 2. With 1, a memory adds nothing to the trial features in the first two
+            trials.
         trials: in an episode, 1 to 5.
         seeds: of the scenes, see the generator `closures`; others for training than for evaluation.
 

@@ -1,4 +1,4 @@
-"""What do all tests of the trainer need? Torch on one thread, the same draws alone and in a suite, no curves."""
+"""What do all tests of the trainer need? Torch on one thread, the same draws alone and in a suite, no curves, a run."""
 
 import pytest
 
@@ -36,3 +36,14 @@ def no_curves():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "draw_curves", lambda lines, path: path.touch())
         yield
+
+
+@pytest.fixture(scope="session")
+def short_run(tmp_path_factory):
+    """A short run that wrote one checkpoint: its config and its result. Tests that change its folder copy it first."""
+    from small import tiny_config
+
+    from baselines.ppo import train
+
+    config = tiny_config(tmp_path_factory.mktemp("run"), ppo={"agent_steps": 1000})
+    return config, train(config)

@@ -9,6 +9,14 @@ from drive_env.scenes.scene import ROAD_KIND_CODES
 from drive_env.tasks import hidden_exit
 
 STRAIGHT, STEERINGS, ACCELERATE = 6, 13, 5
+"""Of the default discrete actions: of 13 bins of steering the middle one, and the bin of two thirds of the largest
+acceleration."""
+
+STEERING_GAIN = 10
+"""Steering angles per radian of the exit's bearing: full steering from 0.6 rad on."""
+
+CONTEXT = 200
+"""Tokens: more than an episode has."""
 
 
 def open_field(exits=3, seeds=range(4)):
@@ -43,7 +51,7 @@ class Actor:
 
 
 class Eliminator:
-    """Tries the exits in their order, and repeats one that was the goal.
+    """Tries three exits in their order, and repeats one that was the goal.
 
     Its memory holds for every step the exit that it drove to (key) and the time that was left (value), which grows
     where a trial starts. With an empty memory it follows a convention that needs the trial features alone: after a
@@ -54,7 +62,7 @@ class Eliminator:
         self.layout, self.actor = layout, Actor()
 
     def make_cache(self, agents, rollout_steps, device):
-        return KVCache(1, agents, 1, 1, 200, rollout_steps, torch.float32, device)
+        return KVCache(1, agents, 1, 1, CONTEXT, rollout_steps, torch.float32, device)
 
     def step(self, observations, previous_actions, valid_token, cache):
         named = lambda name: observations[:, self.layout[name].slice]
@@ -75,6 +83,7 @@ class Eliminator:
         return cache.keys[0, agent, 0, slots, 0].int().tolist(), cache.values[0, agent, 0, slots, 0].tolist()
 
     def choose(self, exits, times, left, trial, succeeded, is_first):
+        """The exit to drive to."""
         if times and times[-1] > left:  # within a trial
             return exits[-1]
         if exits:
@@ -82,6 +91,7 @@ class Eliminator:
         return 0 if is_first or succeeded else trial
 
     def steer(self, x, y, exits):
+        """Actions that drive to exits at (x, y) in the agents' frames."""
         chosen = exits[:, None]
         bearing = torch.atan2(y.gather(1, chosen), x.gather(1, chosen))
-        return ACCELERATE * STEERINGS + (STRAIGHT + (10 * bearing).round().clamp(-6, 6)).long()
+        return ACCELERATE * STEERINGS + (STRAIGHT + (STEERING_GAIN * bearing).round().clamp(-6, 6)).long()

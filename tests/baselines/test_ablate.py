@@ -14,7 +14,6 @@ from small import BUSY, TINY, run_here, tiny_config
 
 from baselines import ablate, ppo
 from baselines.adaptation.interventions import ablations
-from baselines.adaptation.report import as_data
 from baselines.adaptation.scores import Scores, optimal_curves
 from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner

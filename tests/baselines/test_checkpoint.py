@@ -17,24 +17,16 @@ from baselines.tools.log_file import read_lines
 from drive_env import Batch, DriveConfig, generate_scene, save_scene
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A short run that wrote one checkpoint: its config and its result."""
-    folder = tmp_path_factory.mktemp("run")
-    config = tiny_config(folder, ppo={"agent_steps": 1000})
-    return config, train(config)
-
-
-def test_a_policy_is_restored_bit_for_bit(run):
-    config, result = run
+def test_a_policy_is_restored_bit_for_bit(short_run):
+    config, result = short_run
     policy, found = checkpoint.load_policy(result.checkpoint)
     assert found == config
     for (name, one), (other_name, other) in zip(policy.state_dict().items(), result.policy.state_dict().items()):
         assert name == other_name and torch.equal(one, other)
 
 
-def test_the_file_describes_inputs_and_outputs(run):
-    about = checkpoint.about(run[1].checkpoint)
+def test_the_file_describes_inputs_and_outputs(short_run):
+    about = checkpoint.about(short_run[1].checkpoint)
     meant = about["semantics"]
     assert about["schema"] == checkpoint.SCHEMA
     assert {"positions", "context", "credit", "gamma_trial", "layout_hash", "layout", "actions"} <= meant.keys()
@@ -67,20 +59,20 @@ def test_resuming_continues_bit_for_bit(tmp_path):
     ({"ppo": {"noise_correlation": 0.5}}, "has ppo.noise_correlation 0.0, this config 0.5; to resume they must be"),
     ({"run": {"precision": "bfloat16"}}, "has run.precision 'float32', this config 'bfloat16'; to resume they must be"),
     ({"env": {"num_worlds": 12}}, "has env.num_worlds 6, this config 12; to resume they must be equal")])
-def test_a_config_that_cannot_resume_is_an_error(run, parts, sentence):
+def test_a_config_that_cannot_resume_is_an_error(short_run, parts, sentence):
     with pytest.raises(checkpoint.CheckpointError, match=sentence):
-        train(run[0].changed(run={"resume": True}).changed(**parts))
+        train(short_run[0].changed(run={"resume": True}).changed(**parts))
 
 
-def test_without_the_state_of_the_rollout_the_worlds_are_new(run, tmp_path):
+def test_without_the_state_of_the_rollout_the_worlds_are_new(short_run, tmp_path):
     """As after training on a GPU: weights and counters continue, and the episodes differ from those at the start."""
-    shutil.copytree(run[0].run.folder, tmp_path / "run")
+    shutil.copytree(short_run[0].run.folder, tmp_path / "run")
     place = checkpoint.newest(tmp_path / "run")
     about = json.loads((place / "config.json").read_text())
     (place / "rank-0.safetensors").unlink()
     del about["files"]["rank-0.safetensors"]
     (place / "config.json").write_text(json.dumps(about))
-    config = run[0].changed(ppo={"agent_steps": 2000}, run={"resume": True, "folder": str(tmp_path / "run")})
+    config = short_run[0].changed(ppo={"agent_steps": 2000}, run={"resume": True, "folder": str(tmp_path / "run")})
     lines = [line for line in train(config).lines if line["kind"] == "update"]
     assert [line["update"] for line in lines] == list(range(1, len(lines) + 1)) and len(lines) > 2
     assert lines[-1]["agent_steps"] >= 2000
@@ -115,13 +107,13 @@ def test_a_full_disk_leaves_the_earlier_checkpoint_and_the_log_whole(tmp_path, f
     assert kinds[-3:] == ["update", "evaluation", "end"]
 
 
-def test_a_checkpoint_that_is_a_link_is_unlinked_where_it_is_the_oldest(run, tmp_path):
+def test_a_checkpoint_that_is_a_link_is_unlinked_where_it_is_the_oldest(short_run, tmp_path):
     """What it points to is unchanged."""
-    shutil.copytree(run[0].run.folder, tmp_path / "run")
+    shutil.copytree(short_run[0].run.folder, tmp_path / "run")
     place = checkpoint.newest(tmp_path / "run")
     place.rename(tmp_path / "elsewhere")
     place.symlink_to(tmp_path / "elsewhere")
-    result = train(run[0].changed(ppo={"agent_steps": 1500}, run={
+    result = train(short_run[0].changed(ppo={"agent_steps": 1500}, run={
         "resume": True, "folder": str(tmp_path / "run"), "keep_checkpoints": 1}))
     assert checkpoint.checkpoints(tmp_path / "run") == [result.checkpoint] and not place.is_symlink()
     checkpoint.load_policy(tmp_path / "elsewhere")
@@ -149,14 +141,14 @@ def test_a_folder_without_a_checkpoint_is_an_error(tmp_path):
             checkpoint.load_policy(tmp_path)
 
 
-def test_the_folder_of_a_run_stands_for_its_newest_checkpoint(run, tmp_path):
-    place = run[1].checkpoint
+def test_the_folder_of_a_run_stands_for_its_newest_checkpoint(short_run, tmp_path):
+    place = short_run[1].checkpoint
     assert checkpoint.checkpoint_at(place) == checkpoint.checkpoint_at(place.parent) == place
     assert checkpoint.checkpoint_at(tmp_path) == tmp_path
 
 
-def test_other_observations_and_actions_are_an_error(run):
-    config, result = run
+def test_other_observations_and_actions_are_an_error(short_run):
+    config, result = short_run
     with Batch("intersection", config=config.env.drive) as batch:
         checkpoint.check_fits(result.checkpoint, batch)
     with Batch("intersection", config=config.env.drive.replace(observation={"view_radius_m": 50.0})) as batch, \
@@ -170,16 +162,16 @@ def test_other_observations_and_actions_are_an_error(run):
         checkpoint.check_fits(result.checkpoint, batch)
 
 
-def test_a_folder_of_another_name_is_no_checkpoint_of_the_run(run, tmp_path):
+def test_a_folder_of_another_name_is_no_checkpoint_of_the_run(short_run, tmp_path):
     """It is never the newest and never deleted; by its own path it can be read."""
-    shutil.copytree(run[1].checkpoint, tmp_path / "update-00000001")
+    shutil.copytree(short_run[1].checkpoint, tmp_path / "update-00000001")
     for name in ("update-zzz", "update-0000002", "update-000000003", "update-" + 8 * "\u0661"):
-        shutil.copytree(run[1].checkpoint, tmp_path / name)
+        shutil.copytree(short_run[1].checkpoint, tmp_path / name)
         checkpoint.load_policy(tmp_path / name)
     (tmp_path / "update-00000009").write_text("no folder")
     assert checkpoint.checkpoints(tmp_path) == [tmp_path / "update-00000001"]
-    shutil.copytree(run[1].checkpoint, tmp_path / "update-100000000")  # one more digit sorts after, not before
-    shutil.copytree(run[1].checkpoint, tmp_path / "update-99999999")
+    shutil.copytree(short_run[1].checkpoint, tmp_path / "update-100000000")  # one more digit sorts after, not before
+    shutil.copytree(short_run[1].checkpoint, tmp_path / "update-99999999")
     assert [place.name for place in checkpoint.checkpoints(tmp_path)] == [
         "update-00000001", "update-99999999", "update-100000000"]
 
@@ -197,13 +189,13 @@ def test_another_scene_of_the_same_name_cannot_resume(tmp_path, agents):
         train(config.changed(ppo={"agent_steps": 1500}, run={"resume": True}))
 
 
-def test_resuming_rejects_another_position_encoding_as_loading_does(run, tmp_path):
-    shutil.copytree(run[0].run.folder, tmp_path / "run")
+def test_resuming_rejects_another_position_encoding_as_loading_does(short_run, tmp_path):
+    shutil.copytree(short_run[0].run.folder, tmp_path / "run")
     place = checkpoint.newest(tmp_path / "run")
     about = json.loads((place / "config.json").read_text())
     about["semantics"]["positions"] = "learned table"
     (place / "config.json").write_text(json.dumps(about))
-    config = run[0].changed(ppo={"agent_steps": 2000}, run={"resume": True, "folder": str(tmp_path / "run")})
+    config = short_run[0].changed(ppo={"agent_steps": 2000}, run={"resume": True, "folder": str(tmp_path / "run")})
     for use in (lambda: train(config), lambda: checkpoint.load_policy(place), lambda: checkpoint.about(place)):
         with pytest.raises(checkpoint.CheckpointError, match="positions are 'learned table'; this version has 'rotary"):
             use()

@@ -19,14 +19,6 @@ from drive_env import Batch
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("schema-*"))
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A short run that wrote one checkpoint: its config and its result."""
-    folder = tmp_path_factory.mktemp("run")
-    config = tiny_config(folder, ppo={"agent_steps": 1000})
-    return config, train(config)
-
-
 def altered(place, folder, change):
     """A copy of a checkpoint whose config.json is changed."""
     copy = folder / "copy"
@@ -37,12 +29,12 @@ def altered(place, folder, change):
     return copy
 
 
-def test_a_missing_key_gets_the_value_frozen_for_its_schema(run, tmp_path, monkeypatch):
+def test_a_missing_key_gets_the_value_frozen_for_its_schema(short_run, tmp_path, monkeypatch):
     """Not today's default, which may have changed."""
     def remove(about):
         del about["config"]["ppo"]["gamma"], about["config"]["env"]["drive"]["goal_radius_m"]
 
-    old = altered(run[1].checkpoint, tmp_path, remove)
+    old = altered(short_run[1].checkpoint, tmp_path, remove)
     frozen = json.loads(checkpoint.FROZEN[checkpoint.SCHEMA].read_text())
     frozen["ppo"]["gamma"] = 0.25
     path = tmp_path / "frozen.json"
@@ -82,15 +74,15 @@ def test_the_values_of_schema_1_are_frozen():
     (lambda about: about["config"]["ppo"].update(magic=1), "config has ppo.magic, which is unknown"),
     (lambda about: about["semantics"].update(positions="learned table"), "positions are 'learned table'"),
 ])
-def test_an_unknown_version_key_or_encoding_is_an_error(run, tmp_path, change, sentence):
+def test_an_unknown_version_key_or_encoding_is_an_error(short_run, tmp_path, change, sentence):
     with pytest.raises(checkpoint.CheckpointError, match=sentence):
-        checkpoint.load_policy(altered(run[1].checkpoint, tmp_path, change))
+        checkpoint.load_policy(altered(short_run[1].checkpoint, tmp_path, change))
 
 
 @pytest.mark.parametrize("key", ["counters", "schema"])
-def test_a_key_that_occurs_twice_is_an_error(run, tmp_path, key):
+def test_a_key_that_occurs_twice_is_an_error(short_run, tmp_path, key):
     """Which of the values counts is not defined."""
-    copy = altered(run[1].checkpoint, tmp_path, lambda about: None)
+    copy = altered(short_run[1].checkpoint, tmp_path, lambda about: None)
     text = (copy / "config.json").read_text()
     (copy / "config.json").write_text(f'{{"{key}": 1, {text[1:]}')
     with pytest.raises(checkpoint.CheckpointError, match=f"config.json .*the key '{key}' occurs twice"):

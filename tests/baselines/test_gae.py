@@ -11,6 +11,8 @@ from baselines.gae import CREDIT, Steps, advantages
 
 NAN = math.nan
 W = 4.0
+"""The value of a restart."""
+
 FLAGS = ("invalid", "terminations", "truncations", "truncation", "trial_ended", "first")
 
 
@@ -127,6 +129,7 @@ def brute_force(steps, gamma, gae_lambda, credit, gamma_trial):
     waits_end, w = steps.last_waits.item(), steps.restart_value.item()
     value = lambda s: v_end if s == end else v[s]
 
+    # From valid step t to the agent's next valid one, n.
     def advantage(t):
         n = next((s for s in range(t + 1, end) if not invalid[s]), end)
         waits_next = waits_end if t + 1 == end else invalid[t + 1]
@@ -134,6 +137,8 @@ def brute_force(steps, gamma, gae_lambda, credit, gamma_trial):
         between = range(t, n)
         trial_gamma = gamma if gamma_trial is None else gamma_trial
         d, goes_on = gamma, False
+
+        # What the reward is bootstrapped with, and whether the estimate of n is added.
         if any(term[s] for s in between):
             boot = 0.0
         elif truncs[t]:

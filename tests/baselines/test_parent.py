@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import BUSY, tiny_config
+from small import BUSY
 
 import drive_env
 from baselines.ppo import train
@@ -15,26 +15,19 @@ from baselines.tools.checkpoint import CheckpointError
 from baselines.tools.log_file import read_lines
 
 
-@pytest.fixture(scope="module")
-def parent(tmp_path_factory):
-    """The config and the result of a short run."""
-    config = tiny_config(tmp_path_factory.mktemp("parent"), ppo={"agent_steps": 1000})
-    return config, train(config)
-
-
-def child(parent, folder, **parts):
-    """The config of a run that starts from it and ends after its first update."""
-    config = parent[0].changed(ppo={"agent_steps": 1}, run={"folder": folder, "start_from": parent[0].run.folder})
+def child(short_run, folder, **parts):
+    """The config of a run that starts from the short run and ends after its first update."""
+    config = short_run[0].changed(ppo={"agent_steps": 1}, run={"folder": folder, "start_from": short_run[0].run.folder})
     return config.changed(**parts)
 
 
 @pytest.mark.parametrize("parts", [
     {"env": {"drive": {"on_collision": "stop", "trial_steps": 20}, "scene_count": 2, "num_worlds": 4}},
     {"model": {"context": 60}, "ppo": {"rollout_steps": 8}}], ids=["env", "context"])
-def test_a_run_starts_with_the_weights_of_its_parent_in_another_config(parent, tmp_path, parts):
+def test_a_run_starts_with_the_weights_of_its_parent_in_another_config(short_run, tmp_path, parts):
     """With learning rate 0, it also ends with them; the optimiser has made the steps of the run alone."""
-    found = train(child(parent, tmp_path, **parts).changed(ppo={"learning_rate": 0.0}))
-    for one, other in zip(parent[1].policy.parameters(), found.policy.parameters(), strict=True):
+    found = train(child(short_run, tmp_path, **parts).changed(ppo={"learning_rate": 0.0}))
+    for one, other in zip(short_run[1].policy.parameters(), found.policy.parameters(), strict=True):
         assert torch.equal(one, other)
     assert checkpoint.about(found.checkpoint)["counters"]["update"] == 1
     tensors = checkpoint.read_tensors(found.checkpoint, "optimizer.safetensors",
@@ -42,16 +35,16 @@ def test_a_run_starts_with_the_weights_of_its_parent_in_another_config(parent, t
     assert {int(tensor) for name, tensor in tensors.items() if name.endswith(".step")} == {4}
 
 
-def test_features_whose_scale_differs_are_reported(parent, tmp_path, capsys):
-    found = train(child(parent, tmp_path, env={"drive": {"max_trials": 4, "reward": {"collision": -2.0}}}))
+def test_features_whose_scale_differs_are_reported(short_run, tmp_path, capsys):
+    found = train(child(short_run, tmp_path, env={"drive": {"max_trials": 4, "reward": {"collision": -2.0}}}))
     names = found.lines[0]["parent_rescaled"]
     assert names == ["trial/index", "trial/reward"]
     assert f"another scale than in run.start_from: {', '.join(names)}\n" in capsys.readouterr().err
 
 
-def test_the_log_says_how_a_run_started(parent, tmp_path):
-    found = train(child(parent, tmp_path))
-    place, counters = parent[1].checkpoint, checkpoint.about(parent[1].checkpoint)["counters"]
+def test_the_log_says_how_a_run_started(short_run, tmp_path):
+    found = train(child(short_run, tmp_path))
+    place, counters = short_run[1].checkpoint, checkpoint.about(short_run[1].checkpoint)["counters"]
     line = found.lines[0]
     assert line["kind"] == "start" and line["update"] == line["agent_steps"] == 0
     assert line["parent"] == str(place)
@@ -60,13 +53,13 @@ def test_the_log_says_how_a_run_started(parent, tmp_path):
     assert line["parent_rescaled"] == []
     assert (line["version"], line["torch"], line["device"]) == (drive_env.__version__, torch.__version__, "cpu")
     assert line["ranks"] == 1 and line["command"] and "commit" in line
-    assert "parent" not in parent[1].lines[0]
+    assert "parent" not in short_run[1].lines[0]
 
 
-def test_a_resumed_run_continues_from_its_own_checkpoint(parent, tmp_path):
+def test_a_resumed_run_continues_from_its_own_checkpoint(short_run, tmp_path):
     """So a script may restart the same command with `--run.resume`."""
-    first = train(child(parent, tmp_path, run={"resume": True}))
-    again = train(child(parent, tmp_path, ppo={"agent_steps": 1000}, run={"resume": True}))
+    first = train(child(short_run, tmp_path, run={"resume": True}))
+    again = train(child(short_run, tmp_path, ppo={"agent_steps": 1000}, run={"resume": True}))
     starts = [line for line in again.lines if line["kind"] == "start"]
     assert [line["update"] for line in starts] == [0, 1]
     assert ["parent" in line for line in starts] == [True, False] and first.checkpoint.is_dir()
@@ -78,9 +71,9 @@ def test_a_resumed_run_continues_from_its_own_checkpoint(parent, tmp_path):
     ({"model": {"width": 32}}, "has model.width 16, this config 32; to start from it they must be equal$"),
     ({"model": {"memory": "none"}}, "has model.memory 'transformer', this config 'none'; to start from it they must"),
     ({"run": {"start_from": "nowhere"}}, "'nowhere' is no checkpoint, and no folder of a run with one")])
-def test_a_parent_that_does_not_fit_is_an_error_and_deletes_no_old_run(parent, tmp_path, parts, sentence):
-    train(parent[0].changed(ppo={"agent_steps": 1}, run={"folder": tmp_path}))
+def test_a_parent_that_does_not_fit_is_an_error_and_deletes_no_old_run(short_run, tmp_path, parts, sentence):
+    train(short_run[0].changed(ppo={"agent_steps": 1}, run={"folder": tmp_path}))
     before = read_lines(tmp_path / "metrics.jsonl")
     with pytest.raises(CheckpointError, match=sentence):
-        train(child(parent, tmp_path, run={"overwrite": True}).changed(**parts))
+        train(child(short_run, tmp_path, run={"overwrite": True}).changed(**parts))
     assert read_lines(tmp_path / "metrics.jsonl") == before and checkpoint.checkpoints(tmp_path)

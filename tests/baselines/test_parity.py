@@ -82,7 +82,7 @@ def test_the_same_holds_where_agents_wait_long():
     assert waits > 100
 
 
-def test_two_env_groups_equal_one():
+def test_the_same_holds_for_two_env_groups():
     ratio_gap, value_gap, kl = gaps(make_collector(replace(BUSY, env_groups=2)), 4)
     assert ratio_gap < 1e-4 and value_gap < 1e-4 and kl < 1e-8
 
@@ -164,7 +164,7 @@ def test_the_gap_in_bfloat16_is_small_and_known():
     assert (exact.values - rounded.values).abs().max() > 1e-3, "bfloat16 is in use"
 
 
-def test_keys_and_values_are_rounded_before_attention():
+def test_keys_and_values_are_cached_in_the_precision_of_the_policy():
     collector = make_collector(precision="bfloat16")
     collector.collect()
     assert collector.cache.keys.dtype == collector.cache.values.dtype == torch.bfloat16

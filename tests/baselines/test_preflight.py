@@ -52,7 +52,7 @@ def test_a_failed_check_is_reported_and_the_others_still_run(tmp_path, monkeypat
     ("trial_ended", "trial_ended is equal on all agents of a world"),
     ("terminations", "terminations occur in the last trial alone"),
     ("invalid_step", "invalid_step is the waits of the step before"),
-    ("first", "first opens what follows the last trial"),
+    ("first", "first is set in the step after the end of the last trial"),
     ("truncation", "truncation implies trial_ended"),
 ])
 def test_a_wrong_channel_is_found(channel, law):
@@ -94,7 +94,7 @@ def test_an_inspection_has_weights_inside_the_mask_alone(model, tmp_path):
         assert step["position"] == len(tokens)
         window = {*tokens[max(0, len(tokens) - model.context + 1):], now}
         assert set(weights[:, :, now].any((0, 1)).nonzero()[0].tolist()) <= window
-        assert inspection.oldest_step(steps, now, model.context) == min(window)
+        assert found.oldest[now] == min(window)
     inspection.draw_attention(found, tmp_path / "attention.png")
     assert (tmp_path / "attention.png").read_bytes()[:4] == b"\x89PNG"
 

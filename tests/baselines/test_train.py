@@ -14,7 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from small import BUSY, TINY, run_here, run_module_here, tiny_config
+from small import BUSY, run_here, run_module_here, tiny_config
 
 from baselines import ppo, presets
 from baselines import run as run_module
@@ -243,6 +243,15 @@ def test_the_command_takes_presets_and_fields(tmp_path, monkeypatch, capsys):
     assert code != 0 and "max_trials is 0" in "".join(printed)
 
 
+@pytest.mark.parametrize("rank, lines", [("0", 3), ("1", 0)])
+def test_the_main_rank_alone_prints_where_a_run_is_saved(tmp_path, monkeypatch, capsys, rank, lines):
+    place = tmp_path / "update-00000001"
+    monkeypatch.setattr(ppo, "train", lambda config: ppo.Result(None, place, place, [{"kind": "end"}]))
+    monkeypatch.setenv("RANK", rank)
+    code, printed, errors = run_here(monkeypatch, capsys, ppo.main, "small", "--run.device", "cpu")
+    assert (code, len(printed.splitlines())) == (0, lines), errors
+
+
 def test_the_help_shows_meaning_and_unit_of_the_env_s_fields(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "200")
     code, printed, errors = run_here(monkeypatch, capsys, ppo.main, "--help")
@@ -289,7 +298,7 @@ def test_a_preset_fits_one_and_two_env_groups(name):
     scene = scenes_of(replace(config.env, scene_count=1))
     with Batch(scene, config=config.env.drive) as batch:
         assert config.env.num_worlds * batch.num_agents % config.ppo.minibatches == 0
-    assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig) and TINY
+    assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig)
 
 
 def test_the_example_is_short_and_runs(tmp_path):

@@ -96,10 +96,10 @@ def test_parts_in_threads_of_their_own(threads):
         except Exception as error:  # noqa: BLE001  whatever it is, the test must see it
             message.append(error)
 
-    threads = [threading.Thread(target=step_often, args=(part, number != 1)) for number, part in enumerate(batch.parts)]
-    for thread in threads:
+    callers = [threading.Thread(target=step_often, args=(part, number != 1)) for number, part in enumerate(batch.parts)]
+    for thread in callers:
         thread.start()
-    for thread in threads:
+    for thread in callers:
         thread.join()
     assert message == [] and bytes_of(batch) == bytes_of(stepped(40))
 

@@ -9,14 +9,17 @@
 
 #include "check.h"
 #include "drive.h"
+#include "scene_fixture.h"
 #include "small_scene.h"
 
-enum { WORLDS = 3, BLOCK_ALIGNMENT = 64 };
+enum { WORLDS = 3, BLOCK_ALIGNMENT = 64, PHASE_CAPACITY = 64 /* of arrays of phase times */ };
 
-/* The bins of the bicycle's actions. */
+/* The bins of the bicycle's actions; those in the middle neither accelerate nor steer. */
 enum {
     ACCELERATION_BINS = 7,
     STEERING_BINS = 13,
+    COAST = ACCELERATION_BINS / 2,
+    STRAIGHT = STEERING_BINS / 2,
     ACTION_COUNT = ACCELERATION_BINS * STEERING_BINS
 };
 
@@ -27,8 +30,8 @@ typedef struct batch_fixture {
     drv_batch_setup setup;
     drv_batch_needs needs;
     void *block;
-    int64_t *actions;
-    float *shares;
+    int64_t *actions; /* discrete and multi-discrete */
+    float *shares;    /* continuous: shares of the largest control */
     drv_arrays arrays;
     drv_batch *batch;
     char message[DRV_MESSAGE_BYTES];
@@ -38,8 +41,7 @@ static inline void set_up_scene(batch_fixture *test, drv_config config, int32_t 
     small_scene small;
     make_small(&small);
     memset(test, 0, sizeof *test);
-    const drv_status status = drv_scene_create(&small.input, NULL, &test->scene, test->message);
-    CHECK(status == DRV_OK, "%s", test->message);
+    test->scene = scene_of(&small.input);
     for (int32_t i = 0; i < WORLDS; i++) test->ids[i] = i;
     test->setup = (drv_batch_setup){.config = config, .num_worlds = WORLDS, .agents_per_world = SMALL_AGENTS,
                                     .scene_count = 1, .scenes = &test->scene, .world_ids = test->ids, .seed = 7,
@@ -55,12 +57,14 @@ static inline void *garbage(size_t count, size_t item_bytes) {
 
 /* Creates the batch of a complete setup, and its arrays. */
 static inline void set_up_batch(batch_fixture *test) {
+    /* the batch, in a block of garbage */
     CHECK(drv_batch_plan(&test->setup, &test->needs, test->message) == DRV_OK, "%s", test->message);
     const size_t agents = (size_t)test->needs.num_agents;
     test->block = aligned_alloc(BLOCK_ALIGNMENT, (size_t)test->needs.block_bytes);
     memset(test->block, 0x5a, (size_t)test->needs.block_bytes);
     CHECK(drv_batch_create(&test->setup, test->block, test->needs.block_bytes, &test->batch, test->message) == DRV_OK,
           "%s", test->message);
+    /* the arrays; a batch of any action type has those of both forms of actions */
     test->actions = garbage(agents * (size_t)test->needs.action_width, sizeof *test->actions);
     test->shares = garbage(agents * (size_t)test->needs.action_width, sizeof *test->shares);
     const int discrete = test->setup.config.action_type != DRV_CONTINUOUS;
@@ -104,8 +108,8 @@ static inline void act(batch_fixture *test, int64_t acceleration_bin, int64_t st
         }
         test->actions[2 * agent] = acceleration_bin;
         test->actions[2 * agent + 1] = steering_bin;
-        test->shares[2 * agent] = (float)(acceleration_bin - 3) / 3.0f;
-        test->shares[2 * agent + 1] = (float)(steering_bin - 6) / 6.0f;
+        test->shares[2 * agent] = (float)(acceleration_bin - COAST) / (float)COAST;
+        test->shares[2 * agent + 1] = (float)(steering_bin - STRAIGHT) / (float)STRAIGHT;
     }
 }
 

@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECK_TEST_LIMIT = 128, CHECK_REPORT_LIMIT = 5 };
+enum {
+    CHECK_TEST_LIMIT = 128, /* tests of a program */
+    CHECK_REPORT_LIMIT = 5  /* failed checks of a test that are printed */
+};
 
 typedef struct check_entry {
     const char *name;
@@ -40,6 +43,7 @@ static atomic_int check_failures;
         }                                                                      \
     } while (0)
 
+/* Reports a number that is farther than the tolerance from the wanted one. */
 #define CHECK_NEAR(found, wanted, tolerance)                                   \
     do {                                                                       \
         const double check_found = (double)(found), check_wanted = (double)(wanted); \

@@ -44,7 +44,7 @@ typedef struct small_scene {
     drv_scene_input input;
 } small_scene;
 
-/* The defaults of DriveConfig, but a trial short enough for a test and few slots. */
+/* The defaults of DriveConfig, but two trials, few slots, small images of all layers, and time that agents observe. */
 static inline drv_config small_config(void) {
     return (drv_config){
         .max_trials = 2, .action_type = DRV_DISCRETE, .max_acceleration_mps2 = 4.0f, .max_steering_rad = 0.6f,
@@ -94,8 +94,11 @@ static inline void make_small(small_scene *scene) {
     const float point_y_m[SMALL_POINTS] = {0, 0, -4, -4, -4, 18, 18, 3};
     memcpy(scene->road_start, road_start, sizeof road_start);
     memcpy(scene->road_kind, road_kind, sizeof road_kind);
+    scene->road_width_m[0] = 3.5f;
+    scene->road_speed_limit_mps[0] = 13.9f;
     memcpy(scene->point_x_m, point_x_m, sizeof point_x_m);
     memcpy(scene->point_y_m, point_y_m, sizeof point_y_m);
+    /* traffic controls: a light with a program, and two signs */
     const float line_m[4 * SMALL_CONTROLS] = {30, 2, 30, -2, 33, 2, 33, -2, 90, 2, 90, -2};
     const float phase_s[SMALL_PHASES] = {0.27f, 0.27f, 0.46f};
     const uint8_t phase_state[SMALL_PHASES] = {DRV_LIGHT_GREEN, DRV_LIGHT_YELLOW, DRV_LIGHT_RED};
@@ -116,8 +119,6 @@ static inline void make_small(small_scene *scene) {
     memcpy(scene->script_line_m, script_line_m, sizeof script_line_m);
     scene->script_vehicle[0] = SMALL_AGENTS;
     scene->script_options[0] = 2;
-    scene->road_width_m[0] = 3.5f;
-    scene->road_speed_limit_mps[0] = 13.9f;
     /* the input that refers to them */
     scene->input = (drv_scene_input){
         .name = "small", .dt_s = 0.1f, .trial_steps = 5, .num_agents = SMALL_AGENTS,

@@ -15,6 +15,7 @@
 #include "platform/arena.h"
 #include "rng.h"
 #include "scene/scene.h"
+#include "scene_fixture.h"
 
 enum { OBJECTS = 64, ROUNDS = 4000, THREADS = 4, LARGE_PAGE = 2 << 20 };
 
@@ -91,6 +92,7 @@ static void *allocate_and_release(void *seed) {
     drv_arena *arena = drv_arena_create();
     object objects[OBJECTS] = {{0}};
     for (int round = 0; round < ROUNDS; round++) {
+        /* release an object that exists */
         object *one = &objects[rng_below(&rng, OBJECTS)];
         if (one->memory) {
             CHECK(all_are(one->memory, one->bytes, one->mark), "%u bytes changed by round %d", one->bytes, round);
@@ -98,6 +100,7 @@ static void *allocate_and_release(void *seed) {
             one->memory = NULL;
             continue;
         }
+        /* or acquire it: one in eight of up to 100 kB, the others small; one in four with a slab of its own */
         one->bytes = (uint32_t)rng_below(&rng, rng_below(&rng, 8) == 0 ? 100000 : 600);
         one->mark = (uint8_t)(1 + rng_below(&rng, 255));
         one->memory = drv_memory_acquire(rng_below(&rng, 4) ? arena : NULL, one->bytes);
@@ -149,6 +152,7 @@ TEST(objects_of_an_arena_are_side_by_side) {
         neighbours += i > 0 && memory[i] == memory[i - 1] + drv_round_up_to_line(100000) + DRV_CACHE_LINE;
     }
 #if !defined(__SANITIZE_ADDRESS__)
+    /* Slabs double in size up to a large page, so there are fewer than 9; the first object of each has no neighbour. */
     CHECK(neighbours >= OBJECTS - 8, "%d neighbours", neighbours);
 #else
     CHECK(neighbours == 0, "%d neighbours: no overrun would be detected", neighbours);
@@ -267,21 +271,14 @@ TEST(any_thread_releases_memory_of_a_freed_arena) {
 
 /* ---- scenes and batches ---- */
 
-static drv_scene *scene_in(drv_arena *arena) {
-    small_scene small;
-    char message[DRV_MESSAGE_BYTES] = "";
-    drv_scene *scene = NULL;
-    make_small(&small);
-    CHECK(drv_scene_create(&small.input, arena, &scene, message) == DRV_OK, "%s", message);
-    return scene;
-}
-
 TEST(memory_of_an_arena_is_freed_with_its_last_scene) {
     enum { SCENES = 1000 };
     static drv_scene *scenes[SCENES];
+    small_scene small;
+    make_small(&small);
     const allocated before = allocated_now();
     drv_arena *arena = drv_arena_create();
-    for (int i = 0; i < SCENES; i++) scenes[i] = scene_in(arena);
+    for (int i = 0; i < SCENES; i++) scenes[i] = scene_in(arena, &small.input);
     const uint64_t bytes = drv_scene_describe(scenes[0]).bytes;
     CHECK(bytes * SCENES > 2 * LARGE_PAGE, "%llu bytes a scene", (unsigned long long)bytes);
     drv_arena_free(arena);

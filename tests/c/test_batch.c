@@ -24,10 +24,10 @@ static drv_metric_value metric_value_of(batch_fixture *test, int32_t metric) {
     return found;
 }
 
-/* The time of all phases; timing goes on where `on`. */
+/* The time spent in all phases so far; `on` is whether the next steps are timed. */
 static int64_t time_ns(batch_fixture *test, int32_t on) {
-    int64_t spent_ns[64], sum_ns = 0;
-    CHECK(drv_phase_count() <= 64, "%d phases", drv_phase_count());
+    int64_t spent_ns[PHASE_CAPACITY], sum_ns = 0;
+    CHECK(drv_phase_count() <= PHASE_CAPACITY, "%d phases", drv_phase_count());
     CHECK(drv_batch_time_phases(test->batch, on, spent_ns, test->message) == DRV_OK, "%s", test->message);
     for (int32_t phase = 0; phase < drv_phase_count(); phase++) sum_ns += spent_ns[phase];
     return sum_ns;
@@ -144,7 +144,7 @@ TEST(every_field_out_of_range_is_refused_by_name) {
         CHECK(status == DRV_ERROR_CONFIG, "%s: status %d", about, status);
         CHECK(strstr(message, named) == message && strstr(message, "must be"), "%s: it says \"%s\"", about, message);
         CHECK(needs.num_agents == -77, "%s: needs were written", about);
-        drv_batch *batch = (drv_batch *)(uintptr_t)64;
+        drv_batch *batch = (drv_batch *)(uintptr_t)64; /* neither NULL nor a batch */
         CHECK(drv_batch_create(&setup, NULL, 0, &batch, message) == status && !batch, "%s: it was created", about);
         free(message);
     }
@@ -234,7 +234,7 @@ TEST(a_block_too_small_or_not_aligned_is_refused) {
     CHECK(test.needs.num_agents == WORLDS * SMALL_AGENTS && test.needs.agents_per_world == SMALL_AGENTS &&
           test.needs.vehicles_per_world >= SMALL_VEHICLES && test.needs.action_width == 1, "needs");
     uint8_t *block = aligned_alloc(BLOCK_ALIGNMENT, (size_t)test.needs.block_bytes + BLOCK_ALIGNMENT);
-    drv_batch *batch = (drv_batch *)(uintptr_t)64;
+    drv_batch *batch = (drv_batch *)(uintptr_t)64; /* neither NULL nor a batch */
     CHECK(drv_batch_create(&test.setup, block, test.needs.block_bytes - 1, &batch, test.message) == DRV_ERROR_MEMORY,
           "a block one byte short");
     CHECK(batch == NULL && strstr(test.message, "must be at least"), "%s", test.message);
@@ -255,15 +255,16 @@ static void check_life_cycle(int32_t action_type, int32_t threads) {
     drv_config config = small_config();
     config.action_type = action_type;
     set_up(&test, config, threads);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     CHECK(drv_batch_step(test.batch, DRV_WHOLE_BATCH, NULL, test.message) == DRV_ERROR_CALL &&
               strstr(test.message, "before reset"),
           "%s", test.message);
+    /* the first observation */
     reset_batch(&test);
     for (int32_t agent = 0; agent < test.needs.num_agents; agent++)
         CHECK(test.arrays.first[agent] == 1 && test.arrays.waits[agent] == 0 && test.arrays.invalid_step[agent] == 0,
               "agent %d", agent);
-    /* Two trials of five steps and a restart each; no vehicle or edge is near enough for an event in them. */
+    /* Three episodes of two trials of five steps and a restart; no vehicle or edge is near enough for an event. */
     for (int32_t call = 1; call <= 36; call++) {
         step_batch(&test);
         const int32_t within = (call - 1) % 12 + 1;
@@ -276,6 +277,7 @@ static void check_life_cycle(int32_t action_type, int32_t threads) {
             CHECK(test.arrays.first[agent] == (within == 12), "call %d, agent %d", call, agent);
             CHECK(test.arrays.trial_index[agent] == (within >= 6 && within < 12), "call %d", call);
             CHECK(test.arrays.rewards[agent] == 0.0f, "call %d: %g", call, (double)test.arrays.rewards[agent]);
+            /* every feature is within its range */
             for (int32_t i = 0; i < test.needs.observation_size; i++) {
                 const float *floats = (const float *)(const void *)test.arrays.observations;
                 const float value = floats[agent * test.needs.observation_size + i];
@@ -312,10 +314,11 @@ TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
     batch_fixture test;
     set_up(&test, small_config(), 2);
     reset_batch(&test);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     step_batch(&test);
     float *restarts = garbage((size_t)test.needs.num_agents * (size_t)test.needs.observation_size, sizeof *restarts);
     for (int32_t times = 0; times < 2; times++) {
+        /* calls that reach worlds */
         drv_batch_close(test.batch);
         CHECK(drv_batch_step(test.batch, DRV_WHOLE_BATCH, NULL, test.message) == DRV_ERROR_CALL &&
               strstr(test.message, "closed"), "%s",
@@ -324,8 +327,9 @@ TEST(calls_of_a_closed_batch_are_errors_until_it_is_freed) {
               test.message);
         CHECK(drv_batch_restart_observations(test.batch, DRV_WHOLE_BATCH, restarts, test.message) == DRV_ERROR_CALL,
               "%s", test.message);
+        /* reports */
         drv_metric_value value;
-        int64_t spent_ns[64];
+        int64_t spent_ns[PHASE_CAPACITY];
         CHECK(drv_batch_trials(test.batch, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL, "%s", test.message);
         CHECK(drv_batch_metric(test.batch, 0, -1, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
               "%s", test.message);
@@ -344,7 +348,7 @@ TEST(a_batch_keeps_its_scene) {
     drv_scene_release(test.scene);
     test.scene = NULL;
     reset_batch(&test);
-    act(&test, 6, 6);
+    act(&test, ACCELERATION_BINS - 1, STRAIGHT);
     for (int32_t call = 0; call < 20; call++) step_batch(&test);
     tear_down(&test);
 }
@@ -385,19 +389,21 @@ TEST(a_figure_without_data_is_nan_with_a_count_of_0) {
     batch_fixture test;
     set_up(&test, small_config(), 1);
     reset_batch(&test);
+    /* before the first trial has ended */
     const int32_t metrics = drv_metric_names(&test.setup.config, NULL, 0);
     for (int32_t i = 0; i < metrics; i++) {
         const drv_metric_value value = metric_value_of(&test, i);
         CHECK(isnan(value.value) && value.n == 0, "%d: %g over %lld", i, value.value, (long long)value.n);
     }
     CHECK(trials_of(&test) == 0, "trials are counted");
+    /* trials and metrics out of range are errors */
     drv_metric_value value;
     const int32_t max_trials = test.setup.config.max_trials, wrong_trials[] = {-2, max_trials, 1 << 30};
     for (size_t i = 0; i < sizeof wrong_trials / sizeof *wrong_trials; i++) {
         CHECK(drv_batch_metric(test.batch, 0, wrong_trials[i], DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
-              "taken");
+              "trial %d was accepted", wrong_trials[i]);
         CHECK(drv_batch_adaptation(test.batch, wrong_trials[i], DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
-              "taken");
+              "trial %d was accepted", wrong_trials[i]);
     }
     CHECK(drv_batch_metric(test.batch, -1, -1, DRV_OF_EGOS, &value, test.message) == DRV_ERROR_CALL,
           "a metric below the first");
@@ -421,18 +427,18 @@ static void check_state_is_unchanged(batch_fixture *test, const char *about, drv
 
 TEST(the_error_of_an_invalid_action_names_the_agent_and_the_state_is_unchanged) {
     /* discrete */
-    const int64_t bad[] = {-1, 91, INT64_MIN, INT64_MAX, (int64_t)1 << 32};
+    const int64_t bad[] = {-1, ACTION_COUNT, INT64_MIN, INT64_MAX, (int64_t)1 << 32};
     for (int32_t threads = 1; threads <= 2; threads++) {
         batch_fixture test;
         set_up(&test, small_config(), threads);
         reset_batch(&test);
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-            act(&test, 4, 6);
+            act(&test, COAST + 1, STRAIGHT);
             test.actions[3] = bad[i];
             check_state_is_unchanged(&test, "discrete", DRV_ERROR_ACTION);
             CHECK(strstr(test.message, "agent 3 (world 1)"), "%s", test.message);
         }
-        act(&test, 4, 6);
+        act(&test, COAST + 1, STRAIGHT);
         step_batch(&test);
         tear_down(&test);
     }
@@ -442,9 +448,10 @@ TEST(the_error_of_an_invalid_action_names_the_agent_and_the_state_is_unchanged) 
     config.action_type = DRV_MULTI_DISCRETE;
     set_up(&test, config, 1);
     reset_batch(&test);
-    const int64_t pairs[][2] = {{-1, 6}, {7, 6}, {3, -1}, {3, 13}, {INT64_MIN, 6}, {3, INT64_MAX}};
+    const int64_t pairs[][2] = {{-1, STRAIGHT}, {ACCELERATION_BINS, STRAIGHT}, {INT64_MIN, STRAIGHT},
+                                {COAST, -1}, {COAST, STEERING_BINS}, {COAST, INT64_MAX}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        act(&test, 4, 6);
+        act(&test, COAST + 1, STRAIGHT);
         test.actions[10] = pairs[i][0];
         test.actions[11] = pairs[i][1];
         check_state_is_unchanged(&test, "multi_discrete", DRV_ERROR_ACTION);
@@ -457,7 +464,7 @@ TEST(the_error_of_an_invalid_action_names_the_agent_and_the_state_is_unchanged) 
     reset_batch(&test);
     const float shares[] = {NAN, INFINITY, -INFINITY, 1.0001f, -1.0001f};
     for (size_t i = 0; i < 2 * sizeof shares / sizeof *shares; i++) {
-        act(&test, 4, 6);
+        act(&test, COAST + 1, STRAIGHT);
         test.shares[i % 2] = shares[i / 2];
         check_state_is_unchanged(&test, "continuous", DRV_ERROR_ACTION);
         CHECK(strstr(test.message, "agent 0 (world 0)"), "%s", test.message);
@@ -478,7 +485,7 @@ TEST(ages_and_a_first_reset_are_checked_before_the_state_changes) {
           test.message);
     CHECK(drv_batch_step(test.batch, DRV_WHOLE_BATCH, NULL, test.message) == DRV_ERROR_CALL, "a refused reset counts");
     CHECK(drv_batch_reset(test.batch, DRV_WHOLE_BATCH, NULL, NULL, fine, test.message) == DRV_OK, "%s", test.message);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     step_batch(&test);
     CHECK(test.arrays.trial_ended[4] == 1 && test.arrays.trial_ended[2] == 0, "ages have no effect");
     tear_down(&test);
@@ -491,7 +498,7 @@ TEST(with_restart_by_the_caller_a_step_after_the_episode_is_refused) {
     config.max_trials = 1;
     set_up(&test, config, 1);
     reset_batch(&test);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     for (int32_t call = 0; call < 5; call++) step_batch(&test);
     check_state_is_unchanged(&test, "restart required", DRV_ERROR_CALL);
     CHECK(strstr(test.message, "world 0"), "%s", test.message);
@@ -509,12 +516,12 @@ TEST(a_copy_of_the_block_continues_like_the_original) {
     set_up(&other, small_config(), 1);
     reset_batch(&one);
     for (int32_t call = 0; call < 8; call++) {
-        act(&one, rng_below(&rng, 7), rng_below(&rng, 13));
+        act(&one, rng_below(&rng, ACCELERATION_BINS), rng_below(&rng, STEERING_BINS));
         step_batch(&one);
     }
     memcpy(other.block, one.block, (size_t)one.needs.block_bytes);
     for (int32_t call = 0; call < 40; call++) {
-        const int32_t push = rng_below(&rng, 7), turn = rng_below(&rng, 13);
+        const int32_t push = rng_below(&rng, ACCELERATION_BINS), turn = rng_below(&rng, STEERING_BINS);
         act(&one, push, turn);
         act(&other, push, turn);
         step_batch(&one);
@@ -532,7 +539,7 @@ TEST(a_block_copied_in_that_was_never_reset_is_not_stepped) {
     set_up(&one, small_config(), 2);
     set_up(&fresh, small_config(), 2);
     reset_batch(&one);
-    act(&one, 3, 6);
+    act(&one, COAST, STRAIGHT);
     step_batch(&one);
     memcpy(one.block, fresh.block, (size_t)one.needs.block_bytes);
     check_state_is_unchanged(&one, "never reset", DRV_ERROR_CALL);
@@ -548,7 +555,7 @@ TEST(restart_observations_change_nothing_and_are_those_of_the_restart) {
     CHECK(drv_batch_restart_observations(test.batch, DRV_WHOLE_BATCH, restarts, test.message) == DRV_ERROR_CALL, "%s",
           test.message);
     reset_batch(&test);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     for (int32_t call = 0; call < 5; call++) step_batch(&test);
     void *before = malloc((size_t)test.needs.block_bytes);
     memcpy(before, test.block, (size_t)test.needs.block_bytes);
@@ -587,7 +594,7 @@ TEST(a_concurrent_call_of_one_batch_is_an_error) {
     batch_fixture test;
     set_up(&test, small_config(), 2);
     reset_batch(&test);
-    act(&test, 4, 7);
+    act(&test, COAST + 1, STRAIGHT + 1);
     atomic_int completed = 0, refused = 0;
     caller self = {&test, &completed, &refused};
     pthread_t callers[3];
@@ -613,7 +620,7 @@ TEST(closing_waits_for_the_call_in_progress) {
         batch_fixture test;
         set_up(&test, small_config(), 2);
         reset_batch(&test);
-        act(&test, 3, 6);
+        act(&test, COAST, STRAIGHT);
         pthread_t stepper;
         pthread_create(&stepper, NULL, step_until_closed, &test);
         usleep((useconds_t)(100 * round));
@@ -627,7 +634,7 @@ static void *report_until_closed(void *argument) {
     batch_fixture *test = argument;
     char message[DRV_MESSAGE_BYTES] = "it was not closed";
     drv_metric_value value;
-    int64_t phase_ns[64];
+    int64_t phase_ns[PHASE_CAPACITY];
     drv_status status = DRV_OK;
     while (status == DRV_OK || !strstr(message, "closed")) {
         status = drv_batch_metric(test->batch, 0, -1, DRV_OF_EGOS, &value, message);
@@ -664,14 +671,16 @@ TEST(actions_of_another_array_are_copied_and_those_of_the_bound_one_are_not) {
         reset_batch(&bound);
         act(&own, 2, 9);
         act(&bound, 2, 9);
+        /* one batch steps with an array of its caller, while the bound one holds garbage */
         const size_t bytes = (size_t)(own.needs.num_agents * own.needs.action_width) *
                              (type == DRV_CONTINUOUS ? sizeof(float) : sizeof(int64_t));
-        void *taken = type == DRV_CONTINUOUS ? (void *)own.shares : (void *)own.actions;
+        void *in_use = type == DRV_CONTINUOUS ? (void *)own.shares : (void *)own.actions;
         void *own_actions = malloc(bytes);
-        memcpy(own_actions, taken, bytes);
-        memset(taken, 0xa5, bytes);
+        memcpy(own_actions, in_use, bytes);
+        memset(in_use, 0xa5, bytes);
         CHECK(drv_batch_step(own.batch, DRV_WHOLE_BATCH, own_actions, own.message) == DRV_OK, "%s", own.message);
-        CHECK(memcmp(taken, own_actions, bytes) == 0, "the bound array has others");
+        CHECK(memcmp(in_use, own_actions, bytes) == 0, "the bound array has others");
+        /* the other steps with the same actions in its bound array */
         step_batch(&bound);
         CHECK(memcmp(own.block, bound.block, (size_t)own.needs.block_bytes) == 0, "action type %d", type);
         free(own_actions);
@@ -684,7 +693,7 @@ static void *step_alone(void *argument) {
     batch_fixture *own = argument;
     test_rng rng = {72};
     for (int32_t call = 0; call < 300; call++) {
-        act(own, rng_below(&rng, 7), rng_below(&rng, 13));
+        act(own, rng_below(&rng, ACCELERATION_BINS), rng_below(&rng, STEERING_BINS));
         step_batch(own);
     }
     return NULL;
@@ -705,6 +714,8 @@ TEST(two_batches_in_two_threads_step_as_each_does_alone) {
     for (int32_t i = 0; i < 3; i++) tear_down(&tests[i]);
 }
 
+enum { BETWEEN_CALLS = 10 }; /* exit code of a child that was forked while no call was in progress */
+
 /* Forks while another thread steps without a pause, until a fork falls within a call. Returns the exit code of the last
  * child: 0, or the number of the check that failed. */
 static int fork_while_stepping(batch_fixture *test) {
@@ -713,12 +724,13 @@ static int fork_while_stepping(batch_fixture *test) {
         usleep((useconds_t)(round % 40));
         const pid_t child = fork();
         if (child == 0) {
+            /* the child: three checks of its copy of the batch */
             char message[DRV_MESSAGE_BYTES] = "";
             drv_batch_forked(test->batch);
             /* This call starts no thread: the thread sanitizer allows none in a forked child. */
             drv_metric_value value;
             const drv_status status = drv_batch_trials(test->batch, DRV_OF_EGOS, &value, message);
-            if (status == DRV_OK) _exit(10); /* the fork fell between two calls */
+            if (status == DRV_OK) _exit(BETWEEN_CALLS);
             const int refused = status == DRV_ERROR_CALL && strstr(message, "forked") != NULL;
             const int reset_too =
                 drv_batch_reset(test->batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message) == DRV_ERROR_CALL;
@@ -727,10 +739,11 @@ static int fork_while_stepping(batch_fixture *test) {
                                strstr(message, "closed") != NULL;
             _exit(!refused ? 1 : !reset_too ? 2 : !closed ? 3 : 0);
         }
+        /* the parent: its exit code */
         int status = -1;
         waitpid(child, &status, 0);
         child_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        if (child_code != 0 && child_code != 10) break;
+        if (child_code != 0 && child_code != BETWEEN_CALLS) break;
     }
     return child_code;
 }
@@ -739,7 +752,7 @@ TEST(a_copy_forked_in_the_middle_of_a_call_reports_the_fork) {
     batch_fixture test;
     set_up(&test, small_config(), 2);
     reset_batch(&test);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     pthread_t stepper;
     pthread_create(&stepper, NULL, step_until_closed, &test);
     const int child_code = fork_while_stepping(&test);
@@ -765,6 +778,7 @@ TEST(a_copy_forked_in_the_middle_of_closing_ends_once) {
         test.setup.scenes = scenes;
         test.setup.scene_count = SCENES;
         set_up_batch(&test);
+        /* a fork while another thread closes the batch */
         pthread_t closer;
         pthread_create(&closer, NULL, close_it, &test);
         usleep((useconds_t)(20 * round));
@@ -774,6 +788,7 @@ TEST(a_copy_forked_in_the_middle_of_closing_ends_once) {
             drv_batch_free(test.batch);
             _exit(0);
         }
+        /* Both copies end. */
         int status = -1;
         waitpid(child, &status, 0);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "round %d: the child ended with %d", round, status);

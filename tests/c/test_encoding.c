@@ -4,15 +4,9 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "scene_fixture.h"
 #include "small_scene.h"
 #include "view/layout.h"
-
-static drv_scene *scene_of(const drv_scene_input *input) {
-    char message[DRV_MESSAGE_BYTES] = "";
-    drv_scene *scene = NULL;
-    CHECK(drv_scene_create(input, NULL, &scene, message) == DRV_OK, "%s", message);
-    return scene;
-}
 
 TEST(records_are_segments_in_the_scales_of_the_config) {
     small_scene small;
@@ -30,14 +24,16 @@ TEST(records_are_segments_in_the_scales_of_the_config) {
             const uint8_t kind = small.road_kind[scene->segment_road[i]];
             CHECK(record[ROAD_X] == scene->segments.middle_x_m[i] && record[ROAD_Y] == scene->segments.middle_y_m[i],
                   "the record of segment %d is at another position", i);
-            CHECK_NEAR(record[ROAD_KIND], kind / 8.0, 1e-7);
+            CHECK_NEAR(record[ROAD_KIND], kind / 8.0, 1e-7); /* 8: a code above all kinds */
+            /* 5 m: half of the longest segment */
             CHECK_NEAR(record[ROAD_HALF_LENGTH], (double)scene->segments.half_length_m[i] / 5.0, 1e-6);
             filled += record[ROAD_KIND] > 0.0f;
             if (kind != DRV_ROAD_LANE) continue;
             lanes++;
-            CHECK_NEAR(record[ROAD_WIDTH], 0.35, 1e-6);
+            CHECK_NEAR(record[ROAD_WIDTH], 3.5 / 10.0, 1e-6); /* 10 m: wider than any lane */
             CHECK_NEAR(record[ROAD_SPEED_LIMIT], round == 0 ? 13.9 / 40.0 : 1.0, 1e-6);
         }
+        /* 105 m of lane in pieces of at most 10 m */
         CHECK(lanes == 11 && filled == scene->segments.count, "%d of lanes, %d filled", lanes, filled);
         /* drv_scene_records: an empty slot, then the same */
         float *copied = malloc((size_t)(1 + scene->segments.count) * ROAD_COUNT * sizeof *copied);
@@ -56,10 +52,12 @@ TEST(a_control_has_a_record_for_each_state_of_a_light) {
     make_small(&small);
     drv_scene *scene = scene_of(&small.input);
     drv_config config = small_config();
+    /* no records of controls without slots for them */
     CHECK(drv_scene_record_count(scene, &config) == scene->segments.count, "records without slots for them");
     config.traffic_controls = config.controls = 1;
     const int32_t count = drv_scene_record_count(scene, &config);
     CHECK(count == scene->segments.count + SMALL_CONTROLS * DRV_LIGHT_STATES, "%d records", count);
+    /* records of the encoding */
     drv_arena *arena = drv_arena_create();
     drv_encoding *encoding = drv_encodings_create(&scene, 1, &config, arena);
     for (int32_t control = 0; control < SMALL_CONTROLS; control++)
@@ -69,8 +67,10 @@ TEST(a_control_has_a_record_for_each_state_of_a_light) {
             CHECK(record[CONTROL_RED] == (float)(state == DRV_LIGHT_RED), "red in state %d", state);
             CHECK(record[CONTROL_YELLOW] == (float)(state == DRV_LIGHT_YELLOW), "yellow in state %d", state);
             CHECK(record[CONTROL_GREEN] == (float)(state == DRV_LIGHT_GREEN), "green in state %d", state);
+            /* 4: a code above all kinds */
             CHECK(record[CONTROL_KIND] == (float)small.control_kind[control] / 4.0f, "kind %d", control);
         }
+    /* drv_scene_records: an empty slot, then the same */
     float *copied = malloc((size_t)(1 + count) * DRV_RECORD_FLOATS * sizeof *copied);
     drv_scene_records(scene, &config, copied);
     CHECK(memcmp(copied + DRV_RECORD_FLOATS, encoding->record,

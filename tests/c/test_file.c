@@ -10,12 +10,14 @@ enum { CAPACITY_BYTES = 4096 };
 
 /* The smallest file there is: no objects, one frame, no roads. Returns its length; `bytes` are zero. */
 static uint64_t write_smallest(uint8_t *bytes) {
+    /* the header, without what follows from the sections */
     drv_checksum checksum;
     drv_checksum_prepare(&checksum);
     drv_file_header header = {.major = DRV_FILE_MAJOR, .minor = DRV_FILE_MINOR,
                               .section_count = DRV_FILE_SECTIONS, .dt_s = 0.1, .frame_count = 1, .sdc = -1,
                               .metadata_bytes = 2};
     memcpy(&header.magic, drv_file_magic(), sizeof header.magic);
+    /* the sections, and their table */
     const drv_file nothing = {.control_count = 0};
     drv_file_entry table[DRV_FILE_SECTIONS];
     uint64_t end = sizeof header + sizeof table;
@@ -25,13 +27,15 @@ static uint64_t write_smallest(uint8_t *bytes) {
         const uint64_t count = (uint64_t)drv_file_extent(&header, &nothing, form.rows) *
                                (uint64_t)drv_file_extent(&header, &nothing, form.columns);
         const uint32_t element_bytes = (uint32_t)(kind.type[1] - '0');
-        const uint64_t offset = (end + 63) / 64 * 64, size = count * element_bytes;
+        const uint64_t alignment = DRV_FILE_ALIGNMENT_BYTES;
+        const uint64_t offset = (end + alignment - 1) / alignment * alignment, size = count * element_bytes;
         if (i == FILE_METADATA) memcpy(bytes + offset, "{}", 2);
         table[i] = (drv_file_entry){.code = (uint32_t)kind.code, .element_bytes = element_bytes, .offset = offset,
                                     .bytes = size, .count = count,
                                     .crc = drv_checksum_of(&checksum, 0, bytes + offset, size)};
         end = offset + size;
     }
+    /* length and checksums, which complete the header */
     header.file_bytes = end;
     const uint8_t *head = (const uint8_t *)&header, *entries = (const uint8_t *)table;
     header.table_crc = drv_checksum_of(&checksum, 0, entries, sizeof table);
@@ -56,7 +60,7 @@ TEST(the_smallest_file_is_read) {
     free(bytes);
 }
 
-TEST(bytes_that_begin_at_no_multiple_of_eight_are_refused_and_not_read) {
+TEST(bytes_that_do_not_begin_at_a_multiple_of_eight_are_refused) {
     uint8_t *bytes = calloc(1, CAPACITY_BYTES + 8);
     const uint64_t length = write_smallest(bytes);
     char message[DRV_MESSAGE_BYTES];

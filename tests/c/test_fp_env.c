@@ -11,6 +11,7 @@
 #endif
 
 enum { CALLS = 30, FLUSHES = -1, TRAPS = -2 };
+enum { FLUSH_BITS = 0x8040 }; /* of x86's control register: flush results to zero, take subnormal operands as zero */
 
 /* Environments that other libraries leave in the thread that loads or calls them. */
 static const struct {
@@ -27,11 +28,11 @@ static const struct {
 };
 enum { ENVIRONMENT_COUNT = sizeof environments / sizeof *environments };
 
-/* Whether this processor has such a mode. */
+/* Returns whether this processor has such a mode. */
 static int enter_mode(int mode) {
     if (mode == TRAPS) return feenableexcept(FE_ALL_EXCEPT) != -1;
 #if defined(__SSE2__)
-    if (mode == FLUSHES) _mm_setcsr(_mm_getcsr() | 0x8040);
+    if (mode == FLUSHES) _mm_setcsr(_mm_getcsr() | FLUSH_BITS);
     if (mode == FLUSHES) return 1;
 #endif
     return fesetround(mode) == 0;
@@ -40,7 +41,7 @@ static int enter_mode(int mode) {
 static int mode_now(int mode) {
     if (mode == TRAPS) return fegetexcept() == FE_ALL_EXCEPT ? TRAPS : 0;
 #if defined(__SSE2__)
-    if (mode == FLUSHES) return (_mm_getcsr() & 0x8040) == 0x8040 ? FLUSHES : 0;
+    if (mode == FLUSHES) return (_mm_getcsr() & FLUSH_BITS) == FLUSH_BITS ? FLUSHES : 0;
 #endif
     return fegetround();
 }
@@ -101,7 +102,7 @@ TEST(a_subnormal_reward_is_not_flushed_to_zero) {
     batch_fixture test;
     set_up(&test, tiny_config(), 1);
     reset_batch(&test);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     float reward = 0.0f;
     for (int32_t call = 0; call < CALLS; call++) {
         step_batch(&test);
@@ -114,12 +115,14 @@ TEST(a_subnormal_reward_is_not_flushed_to_zero) {
 /* It begins in the environment of the caller and ends in that of a worker. */
 TEST(a_step_in_flight_does_not_run_in_the_callers_environment) {
     for (int which = 0; which < ENVIRONMENT_COUNT; which++) {
+        /* the rollout in the usual environment */
         batch_fixture plain, in_flight;
         fenv_t initial;
         test_rng rng = {5};
         run_rollout(&plain, 1);
         set_up(&in_flight, tiny_config(), 1);
         reset_batch(&in_flight);
+        /* the same in flight, each call of it in the changed environment */
         fegetenv(&initial);
         int has_mode = 1;
         for (int32_t call = 0; call < CALLS; call++) {

@@ -55,6 +55,7 @@ TEST(the_four_quarters_are_exact_where_exact_is_possible) {
 
 TEST(an_arc_tangent_is_within_3e_7_of_libm) {
     for (int32_t i = -300000; i <= 300000; i++) {
+        /* spaced by 0.001 near 0, and by ever more up to 9,300 */
         const float tangent = (float)(i / 1000.0 + 1e-7 * i * i * (i > 0 ? 1 : -1));
         const double found = (double)drv_arc_tangent(tangent), error = fabs(found - atan((double)tangent));
         CHECK(error <= 3e-7, "%g at %.9g", error, (double)tangent);
@@ -214,11 +215,13 @@ TEST(the_distance_of_boxes_is_that_of_the_nearest_points_of_their_outlines) {
     test_rng rng = {26};
     int32_t apart = 0;
     for (int32_t i = 0; i < 400; i++) {
+        /* 0 where they overlap, and the same with the boxes swapped */
         const drv_box a = random_box(&rng, 8.0), b = random_box(&rng, 8.0);
         const double found = (double)drv_boxes_distance(a, b);
         CHECK((found == 0.0) == drv_boxes_overlap(a, b), "pair %d: %g", i, found);
         CHECK(fabs((double)drv_boxes_distance(b, a) - found) < rounding_m, "pair %d: it differs, swapped", i);
         if (found == 0.0) continue;
+        /* where they do not: that of the nearest pair of points on the outlines */
         const float half_side_m = drv_larger(drv_larger(a.half_length_m, a.half_width_m),
                                              drv_larger(b.half_length_m, b.half_width_m));
         const double spacing_m = 8.0 * (double)half_side_m / POINTS;
@@ -243,6 +246,7 @@ TEST(moving_boxes_overlap_where_they_do_at_a_sub_step) {
     test_rng rng = {22};
     int32_t overlapping = 0, apart = 0, passing = 0;
     for (int32_t i = 0; i < 4000; i++) {
+        /* whether they overlap at a sub-step: surely if shrunk boxes do, perhaps if grown ones do */
         const drv_box a = random_box(&rng, 12.0), b = random_box(&rng, 12.0);
         const drv_point path = {(float)rng_between(&rng, -20.0, 20.0), (float)rng_between(&rng, -20.0, 20.0)};
         const int32_t sub_steps = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 2;
@@ -253,6 +257,7 @@ TEST(moving_boxes_overlap_where_they_do_at_a_sub_step) {
             perhaps = perhaps || overlap(a, fine_m, dx, dy, b);
             surely = perhaps && overlap(a, -rounding_m, dx, dy, b);
         }
+        /* the same, swept, where rounding does not decide */
         const bool found = drv_swept_boxes_overlap(a, path, b);
         const drv_point back = {-path.x, -path.y};
         CHECK(drv_swept_boxes_overlap(b, back, a) == found, "pair %d: it differs with the boxes swapped", i);
@@ -302,12 +307,14 @@ TEST(a_moving_box_overlaps_a_segment_where_it_does_at_a_sub_step) {
     test_rng rng = {24};
     int32_t overlapping = 0, apart = 0;
     for (int32_t i = 0; i < 6000; i++) {
+        /* a box, and a segment, one in five of which is a point */
         const drv_box box = random_box(&rng, 12.0);
         const double heading = rng_between(&rng, -pi, pi), half = i % 5 ? rng_between(&rng, 0.01, 5.0) : 0.0;
         const drv_point along = half > 0.0 ? (drv_point){(float)cos(heading), (float)sin(heading)} : (drv_point){0, 0};
         const drv_point middle = {(float)rng_between(&rng, -12, 12), (float)rng_between(&rng, -12, 12)};
         const double from[2] = {(double)middle.x - half * (double)along.x, (double)middle.y - half * (double)along.y};
         const double to[2] = {(double)middle.x + half * (double)along.x, (double)middle.y + half * (double)along.y};
+        /* whether they overlap at a sub-step, as above; one box in three stands still */
         const float moves = i % 3 ? 1.0f : 0.0f;
         const drv_point path = {moves * (float)rng_between(&rng, -20, 20), moves * (float)rng_between(&rng, -20, 20)};
         const int32_t sub_steps = (int32_t)(hypot((double)path.x, (double)path.y) / fine_m) + 1;

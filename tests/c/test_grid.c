@@ -20,8 +20,9 @@ typedef struct test_map {
 
 static int32_t cell_count(const test_map *map) { return map->grid.columns * map->grid.rows; }
 
-/* `count` middles in a test_map of the given size about the origin, sorted into cells as a scene would. */
+/* `count` middles on a map of the given size about the origin, sorted into cells as a scene would. */
 static void make_map(test_map *map, test_rng *rng, int32_t count, double wide_m, double high_m, int32_t cell_limit) {
+    /* random middles, and their bounds */
     float left = INFINITY, bottom = INFINITY, right = -INFINITY, top = -INFINITY;
     ranked order[SEGMENT_CAPACITY];
     float x_m[SEGMENT_CAPACITY], y_m[SEGMENT_CAPACITY];
@@ -35,10 +36,12 @@ static void make_map(test_map *map, test_rng *rng, int32_t count, double wide_m,
         bottom = fminf(bottom, y_m[i]);
         top = fmaxf(top, y_m[i]);
     }
+    /* the grid over them, and their order by cell */
     if (count == 0) left = right = bottom = top = 0.0f;
     map->grid = drv_grid_cover(left, bottom, right, top, 5.0f, cell_limit);
     for (int32_t i = 0; i < count; i++) order[i] = (ranked){(float)drv_grid_cell(&map->grid, x_m[i], y_m[i]), i};
     qsort(order, (size_t)count, sizeof *order, by_value_then_index);
+    /* the segments in this order */
     map->cell_start = calloc((size_t)cell_count(map) + 1, sizeof *map->cell_start);
     map->cell_kth_distance_m = calloc((size_t)cell_count(map), sizeof *map->cell_kth_distance_m);
     for (int32_t i = 0; i < count; i++) {

@@ -72,9 +72,11 @@ TEST(the_nearest_are_what_sorting_finds) {
     test_rng rng = {31};
     float values[600];
     for (int32_t i = 0; i < 30000; i++) {
+        /* random values */
         const spread how = (spread)rng_below(&rng, SPREADS);
         const int32_t count = i % 7 ? rng_below(&rng, 200) : rng_below(&rng, 600);
         for (int32_t k = 0; k < count; k++) values[k] = drawn(&rng, how);
+        /* any number of them, a limit, and guesses that are good or bad */
         const int32_t wanted = rng_below(&rng, 4) ? rng_below(&rng, count + 5) : rng_below(&rng, 8);
         const float highs[] = {3e38f, 1e4f, 42.0f, count ? values[rng_below(&rng, count)] : 0.0f, -1.0f, 0.0f};
         float high = highs[rng_below(&rng, 6)];

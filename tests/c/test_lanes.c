@@ -6,6 +6,7 @@
 #include "check.h"
 #include "rng.h"
 #include "scene/scene.h"
+#include "scene_fixture.h"
 #include "small_scene.h"
 
 enum { ROADS = 5, POINTS = 12, LINKS = 5 };
@@ -20,6 +21,7 @@ typedef struct square {
 } square;
 
 static void make_square(square *map) {
+    /* the arrays */
     make_small(&map->small);
     const int32_t road_start[] = {0, 3, 6, 8, 10, 12}, lane_start[] = {0, 2, 3, 3, 4, 5};
     const int32_t lane_successor[] = {1, 3, 3, 4, 0};
@@ -33,6 +35,7 @@ static void make_square(square *map) {
     memcpy(map->y_m, y_m, sizeof y_m);
     memset(map->width_m, 0, sizeof map->width_m);
     memset(map->limit_mps, 0, sizeof map->limit_mps);
+    /* the input that refers to them */
     drv_scene_input *in = &map->small.input;
     in->road_count = ROADS;
     in->point_count = POINTS;
@@ -47,13 +50,6 @@ static void make_square(square *map) {
     in->lane_successor = map->lane_successor;
 }
 
-static drv_scene *scene_of(const drv_scene_input *input) {
-    char message[DRV_MESSAGE_BYTES] = "";
-    drv_scene *scene = NULL;
-    CHECK(drv_scene_create(input, NULL, &scene, message) == DRV_OK, "%s", message);
-    return scene;
-}
-
 /* ---- links ---- */
 
 static bool has(const int32_t *start, const int32_t *links, int32_t from, int32_t to) {
@@ -66,6 +62,7 @@ TEST(predecessors_are_the_inverse_of_successors) {
     enum { LANES = 12, MANY = 40 };
     test_rng rng = {61};
     for (int32_t round = 0; round < 200; round++) {
+        /* random links of every lane to about a quarter of the others */
         small_scene small;
         make_small(&small);
         int32_t road_start[LANES + 1], lane_start[LANES + 1] = {0}, successor[MANY], count = 0;

@@ -12,6 +12,7 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
     const int32_t slots[] = {0, 1, 5, 255};
     for (int32_t p = 0; p < 4; p++)
         for (int32_t r = 0; r < 4; r++) {
+            /* a config with every set, and with features of options in some rounds */
             drv_config config = small_config();
             config.partners = slots[p];
             config.roads = slots[r];
@@ -20,6 +21,7 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
             config.goals = 2 * p;
             config.controls = 2 * r + p;
             config.range_reward_goal_low = config.range_reward_time_per_s_low = (float)-(p % 2);
+            /* the features that each float belongs to */
             drv_feature features[FEATURE_CAPACITY];
             const int32_t count = drv_observation_layout(&config, features, FEATURE_CAPACITY);
             CHECK(count > 0 && count <= FEATURE_CAPACITY, "%d features", count);

@@ -18,13 +18,12 @@ TEST(the_logarithm_is_that_of_the_c_library) {
 
 TEST(the_extreme_bits_have_finite_numbers) {
     const drv_point none = drv_normal_pair(0), all = drv_normal_pair(UINT64_MAX);
+    /* the radius of 2^-32, the smallest share: sqrt(-2 log(2^-32)) */
     CHECK(fabs(hypot((double)none.x, (double)none.y) - sqrt(64.0 * log(2.0))) < 1e-4, "%g, %g", (double)none.x,
           (double)none.y);
     CHECK(all.x == 0.0f && all.y == 0.0f, "%g, %g", (double)all.x, (double)all.y);
 }
 
-/* The distribution function of a sample may differ from the normal one by 1.95 / sqrt(n) once in 1,000 samples
- * (Kolmogorov). */
 static int ascending(const void *a, const void *b) {
     const float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
@@ -47,6 +46,7 @@ TEST(the_numbers_have_the_normal_distribution_and_are_independent) {
         const double expected = 0.5 * erfc(-(double)number[i] / sqrt(2.0));
         farthest = fmax(farthest, fabs((i + 0.5) / COUNT - expected));
     }
+    /* Once in 1,000 samples the distribution functions differ by more than 1.95 / sqrt(n) (Kolmogorov). */
     CHECK(farthest < 1.95 / sqrt(COUNT), "the distribution functions differ by %g", farthest);
     free(number);
 }

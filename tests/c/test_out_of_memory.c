@@ -188,7 +188,7 @@ TEST(fewer_threads_than_requested_give_the_same_bytes) {
 }
 
 static void step_in_flight(batch_fixture *test) {
-    act(test, 3, 6);
+    act(test, COAST, STRAIGHT);
     CHECK(drv_batch_step_async(test->batch, DRV_WHOLE_BATCH, NULL, test->message) == DRV_OK, "%s", test->message);
     CHECK(drv_batch_wait(test->batch, DRV_WHOLE_BATCH, test->message) == DRV_OK, "%s", test->message);
 }

@@ -33,6 +33,7 @@ TEST(a_world_has_one_owner_at_a_time) {
         const int32_t number = rng_below(&rng, 1 + PARTS);
         const int32_t state = expected.state[number];
         uint64_t found;
+        /* A call in progress ends, or leaves a step in flight. */
         if (state == IN_CALL) {
             expected.state[number] = rng_below(&rng, 2) ? FREE : IN_FLIGHT;
             if (expected.state[number] == IN_FLIGHT) {
@@ -43,6 +44,7 @@ TEST(a_world_has_one_owner_at_a_time) {
             drv_ownership_release(&ownership, number);
             continue;
         }
+        /* A call begins where all its worlds are free. */
         const int wanted = is_free(&expected, number);
         CHECK(drv_ownership_acquire(&ownership, number, &found) == wanted, "part %d in state %d", number, state);
         acquired += wanted;
@@ -52,6 +54,7 @@ TEST(a_world_has_one_owner_at_a_time) {
             expected.state[number] = IN_CALL;
             continue;
         }
+        /* One that cannot begin may resume its own step in flight. */
         CHECK(drv_ownership_from_flight(&ownership, number, &found) == (state == IN_FLIGHT),
               "part %d in state %d", number, state);
         if (state == IN_FLIGHT) expected.state[number] = IN_CALL;

@@ -11,7 +11,7 @@
 #include "rng.h"
 #include "small_scene.h"
 
-enum { MANY = 7, /* worlds */ CALLS = 40 };
+enum { MANY = 7 /* worlds */, CALLS = 40 };
 
 static const int64_t many_ids[MANY] = {0, 1, 2, 3, 4, 5, 6};
 
@@ -141,7 +141,7 @@ static void check_all_refused(batch_fixture *test, int32_t part, const char *wan
     free(restarts);
     if (part != DRV_WHOLE_BATCH) return;
     drv_metric_value value;
-    int64_t spent_ns[64];
+    int64_t spent_ns[PHASE_CAPACITY];
     void *copy = garbage((size_t)test->needs.block_bytes, 1);
     CHECK(is_error(drv_batch_trials(batch, DRV_OF_EGOS, &value, message), test, wanted), "trials: %s", message);
     CHECK(is_error(drv_batch_metric(batch, 0, -1, DRV_OF_EGOS, &value, message), test, wanted), "metric: %s", message);
@@ -159,6 +159,7 @@ TEST(a_call_that_shares_a_world_with_a_step_in_flight_is_an_error) {
     set_up_many(&test, small_config(), 3, 3);
     reset_batch(&test);
     for (int32_t call = 0; call < CALLS; call++) {
+        /* a step of the whole batch */
         act_by_call(&test, call);
         begin_step(&test, DRV_WHOLE_BATCH);
         check_all_refused(&test, DRV_WHOLE_BATCH, "a step is in flight; call wait first");
@@ -168,6 +169,7 @@ TEST(a_call_that_shares_a_world_with_a_step_in_flight_is_an_error) {
                   "%s", test.message);
         }
         wait_for_step(&test, DRV_WHOLE_BATCH);
+        /* one of part 1, beside which the other parts may step */
         act_by_call(&test, ++call);
         begin_step(&test, 1);
         check_all_refused(&test, 1, "a step is in flight; call wait first");
@@ -195,14 +197,14 @@ TEST(a_step_that_is_refused_is_not_in_flight) {
     reset_batch(&test);
     const drv_worlds second = drv_batch_part(test.batch, 1);
     const int32_t agent = second.first * SMALL_AGENTS + 3;
-    test.actions[agent] = 91;
+    test.actions[agent] = ACTION_COUNT;
     CHECK(drv_batch_step_async(test.batch, DRV_WHOLE_BATCH, NULL, test.message) == DRV_ERROR_ACTION, "it was accepted");
     CHECK(drv_batch_step_async(test.batch, 1, NULL, test.message) == DRV_ERROR_ACTION, "it was accepted");
     CHECK(strstr(test.message, "agent 3 (world 1)"), "a part's agents are numbered from its first: %s", test.message);
     CHECK(is_error(drv_batch_wait(test.batch, 1, test.message), &test, "step_async"), "%s", test.message);
     begin_step(&test, 0);
     wait_for_step(&test, 0);
-    test.actions[agent] = 90;
+    test.actions[agent] = ACTION_COUNT - 1;
     step_batch(&test);
     tear_down(&test);
 }
@@ -310,7 +312,7 @@ TEST(restart_observations_of_a_part_are_those_of_the_whole_batch) {
     const int32_t ages[MANY] = {0, 1, 2, 3, 4, 0, 1};
     check_ok(drv_batch_reset(test.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, test.message), &test);
     for (int32_t call = 0; call < 12; call++) {
-        act(&test, 3, 6);
+        act(&test, COAST, STRAIGHT);
         step_batch(&test);
         check_ok(drv_batch_restart_observations(test.batch, DRV_WHOLE_BATCH, whole, test.message), &test);
         for (int32_t part = 0; part < 3; part++) {
@@ -332,6 +334,7 @@ typedef struct part_driver {
 
 /* Drives one part to the end, beside others that drive theirs. */
 static void *step_part(void *argument) {
+    /* arrays of its own */
     const part_driver *self = argument;
     batch_fixture *test = self->test;
     const drv_worlds worlds = drv_batch_part(test->batch, self->part);
@@ -342,11 +345,13 @@ static void *step_part(void *argument) {
     int64_t *actions = garbage((size_t)(MANY * numbers), sizeof *actions);
     drv_status status = drv_batch_reset(test->batch, self->part, NULL, NULL, NULL, message);
     for (int32_t call = 0; call < CALLS && status == DRV_OK; call++) {
+        /* the actions of the call, of all parts */
         test_rng rng_of_call = {1 + (uint64_t)call};
         for (int32_t i = 0; i < MANY * numbers; i++) {
             actions[i] = rng_below(&rng_of_call, ACTION_COUNT);
             rng_between(&rng_of_call, -1.0, 1.0); /* as act_by_call draws */
         }
+        /* a step with those of its own, or one in flight whose actions are overwritten */
         int64_t *own = actions + worlds.first * numbers;
         if (rng_below(&rng, 2)) {
             status = drv_batch_step(test->batch, self->part, own, message);
@@ -387,7 +392,8 @@ TEST(a_reset_of_a_part_is_that_of_its_worlds_alone) {
     batch_fixture test, other;
     set_up_many(&test, small_config(), 2, 2);
     set_up_many(&other, small_config(), 1, 0);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
+    /* Each part needs a first reset of its own. */
     const drv_worlds second = drv_batch_part(test.batch, 1);
     const uint8_t none[MANY] = {0};
     CHECK(is_error(drv_batch_reset(test.batch, 1, NULL, none, NULL, test.message), &test, "leaves out world 0"), "%s",
@@ -409,6 +415,7 @@ TEST(a_reset_of_a_part_is_that_of_its_worlds_alone) {
                              test.message), &test);
     check_ok(drv_batch_reset(other.batch, DRV_WHOLE_BATCH, seeds, chosen, ages, other.message), &other);
     check_equal(&test, &other, "a reset");
+    /* A reset that is refused changes nothing. */
     ages[second.first] = 5;
     CHECK(is_error(drv_batch_reset(test.batch, 1, NULL, NULL, ages + second.first, test.message), &test,
                   "world 0 is 5; it must be 0 to 4"), "%s", test.message);
@@ -456,7 +463,7 @@ TEST(closing_under_steps_in_flight_of_other_threads_ends) {
         batch_fixture test;
         set_up_many(&test, small_config(), 2, 2);
         reset_batch(&test);
-        act(&test, 3, 6);
+        act(&test, COAST, STRAIGHT);
         part_driver drivers[2] = {{&test, 0, 0}, {&test, 1, 0}};
         pthread_t threads[2];
         for (int32_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, step_async_until_closed, &drivers[i]);
@@ -471,11 +478,12 @@ TEST(a_copy_forked_with_a_step_in_flight_reports_the_fork_and_ends) {
     batch_fixture test;
     set_up_many(&test, small_config(), 2, 2);
     reset_batch(&test);
-    act(&test, 3, 6);
+    act(&test, COAST, STRAIGHT);
     for (int32_t part = DRV_WHOLE_BATCH; part < 2; part++) {
         begin_step(&test, part);
         const pid_t child = fork();
         if (child == 0) {
+            /* Every call of the child is an error, and closing and freeing do not wait for the parent's step. */
             char message[DRV_MESSAGE_BYTES] = "";
             drv_metric_value value;
             drv_batch_forked(test.batch);
@@ -488,6 +496,7 @@ TEST(a_copy_forked_with_a_step_in_flight_reports_the_fork_and_ends) {
             drv_batch_free(test.batch);
             _exit(!refused ? 1 : !closed ? 2 : 0);
         }
+        /* The parent's step goes on. */
         int status = -1;
         waitpid(child, &status, 0);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "part %d: the child ended with %d", part, status);

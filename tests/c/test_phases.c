@@ -8,6 +8,7 @@
 #include "batch/batch.h"
 #include "check.h"
 #include "drive.h"
+#include "platform/arena.h"
 #include "rng.h"
 #include "small_scene.h"
 #include "step/phases.h"
@@ -173,7 +174,7 @@ static void begin_rollout(rollout *run, drv_config config) {
     drv_batch_needs needs;
     char message[DRV_MESSAGE_BYTES];
     CHECK(drv_batch_plan(&setup, &needs, message) == DRV_OK, "%s", message);
-    run->block = aligned_alloc(64, (size_t)needs.block_bytes);
+    run->block = aligned_alloc(DRV_CACHE_LINE, (size_t)needs.block_bytes);
     CHECK(drv_batch_create(&setup, run->block, needs.block_bytes, &run->batch, message) == DRV_OK, "%s", message);
 
     /* the caller's arrays */

@@ -17,7 +17,7 @@ TEST(every_argument_changes_the_draw) {
     CHECK(base != drv_random_bits(4, 5, 7, DRV_PURPOSE_SCENE, 9), "seed");
     CHECK(base != drv_random_bits(3, 6, 7, DRV_PURPOSE_SCENE, 9), "world");
     CHECK(base != drv_random_bits(3, 5, 8, DRV_PURPOSE_SCENE, 9), "episode");
-    CHECK(base != drv_random_bits(3, 5, 7, (drv_purpose)2, 9), "purpose");
+    CHECK(base != drv_random_bits(3, 5, 7, DRV_PURPOSE_PATH, 9), "purpose");
     CHECK(base != drv_random_bits(3, 5, 7, DRV_PURPOSE_SCENE, 10), "index");
     CHECK(drv_random_bits(0, 1, 0, DRV_PURPOSE_SCENE, 0) != drv_random_bits(0, 0, 1, DRV_PURPOSE_SCENE, 0),
           "world and episode are taken for one another");

@@ -5,15 +5,8 @@
 
 #include "check.h"
 #include "rng.h"
+#include "scene_fixture.h"
 #include "small_scene.h"
-
-static drv_scene *scene_of(const drv_scene_input *input) {
-    char message[DRV_MESSAGE_BYTES] = "";
-    drv_scene *scene = NULL;
-    const drv_status status = drv_scene_create(input, NULL, &scene, message);
-    CHECK(status == DRV_OK && scene, "status %d: %s", status, message);
-    return scene;
-}
 
 /* ---- what a scene holds ---- */
 
@@ -214,6 +207,7 @@ TEST(a_map_as_wide_as_coordinates_go_has_few_enough_cells) {
     const drv_scene_facts facts = drv_scene_describe(scene);
     CHECK(facts.cell_count <= DRV_CELL_LIMIT && facts.cell_size_m > 100.0f, "%d cells of %g m", facts.cell_count,
           (double)facts.cell_size_m);
+    /* the lane is a diagonal of 141,421 m, in pieces of at most 10 m */
     CHECK(facts.segment_count > 14142, "%d", facts.segment_count);
     drv_scene_release(scene);
 }
@@ -347,7 +341,7 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK(small->control_junction[0] = -2, "control_junction of control 0")
     BREAK(in->script_count = -1, "script_count")
     BREAK(in->script_count = 2, "script_count")
-    in->script_count = 1;
+    in->script_count = 1; /* in all cases below: without scripts their arrays are not read */
     BREAK(small->script_vehicle[0] = 1, "script_vehicle of script 0")
     BREAK(small->script_vehicle[0] = 3, "script_vehicle of script 0")
     BREAK(small->script_group[0] = -1, "script_group of script 0")
@@ -363,7 +357,7 @@ static const char *break_input(int32_t number, small_scene *small, const char **
 static void check_refused(const small_scene *small, const char *about, const char *named) {
     char *message = malloc(DRV_MESSAGE_BYTES);
     memset(message, 'x', DRV_MESSAGE_BYTES);
-    drv_scene *scene = (drv_scene *)(uintptr_t)64;
+    drv_scene *scene = (drv_scene *)(uintptr_t)64; /* neither NULL nor a scene */
     const drv_status status = drv_scene_create(&small->input, NULL, &scene, message);
     CHECK(status == DRV_ERROR_SCENE && scene == NULL, "%s: status %d", about, status);
     if (status == DRV_OK) drv_scene_release(scene);
@@ -418,6 +412,7 @@ TEST(what_is_not_valid_in_a_log_is_not_read) {
 }
 
 TEST(roads_of_too_many_segments_are_refused_before_memory_is_allocated) {
+    /* lanes of 100 km, each of which would have 10,000 segments */
     enum { ROADS = 1700 };
     small_scene small;
     make_small(&small);
@@ -431,6 +426,7 @@ TEST(roads_of_too_many_segments_are_refused_before_memory_is_allocated) {
         x_m[2 * i] = -50000.0f;
         x_m[2 * i + 1] = 50000.0f;
     }
+    /* a scene of these lanes */
     small.input.road_count = ROADS;
     small.input.point_count = 2 * ROADS;
     small.input.road_start = start;
@@ -455,9 +451,9 @@ TEST(random_bytes_are_refused_or_make_a_scene) {
     for (int32_t round = 0; round < 20000; round++) {
         small_scene small;
         make_small(&small);
-        const int32_t changes = 1 + rng_below(&rng, 3);
         uint8_t *bytes = (uint8_t *)&small;
-        /* All bytes but the input's pointers. */
+        const int32_t changes = 1 + rng_below(&rng, 3);
+        /* a few bytes of the arrays, and at times a count; never the pointers to the arrays */
         for (int32_t i = 0; i < changes; i++)
             bytes[rng_below(&rng, (int32_t)offsetof(small_scene, input))] = (uint8_t)rng_bits(&rng);
         if (round % 4 == 0) small.input.num_agents = rng_below(&rng, 7) - 1;
@@ -465,6 +461,7 @@ TEST(random_bytes_are_refused_or_make_a_scene) {
         if (round % 16 == 0) small.input.road_count = rng_below(&rng, SMALL_ROADS + 2) - 1;
         /* Only the goals of two agents and one log may be read. */
         if (small.input.num_agents > SMALL_AGENTS) small.input.num_agents = SMALL_AGENTS;
+        /* an error, or a scene */
         char message[DRV_MESSAGE_BYTES];
         drv_scene *scene = NULL;
         const drv_status status = drv_scene_create(&small.input, NULL, &scene, message);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "platform/arena.h"
 
 enum { FIELD_CAPACITY = 128 };
 
@@ -11,6 +12,7 @@ static int64_t bytes_of(const drv_state_field *field) { return (int64_t)field->c
 
 /* Whether an array has elements: those of an option have none while it is off. */
 static bool has_elements(const drv_sizes *sizes, const char *name) {
+    /* records and options of the batch */
     if (strcmp(name, "record_coplayer") == 0) return sizes->record_capacity > 0 && sizes->coplayer_agents > 0;
     if (strncmp(name, "coplayer", 8) == 0) return sizes->coplayer_agents > 0;
     if (strncmp(name, "record_", 7) == 0 || strcmp(name, "records_lost") == 0) return sizes->record_capacity > 0;
@@ -19,11 +21,13 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "goal_lane") == 0 || strcmp(name, "goal_along_m") == 0 || strcmp(name, "goal_turns") == 0 ||
         strcmp(name, "goals_reached") == 0)
         return sizes->next_goals > 0;
+    /* dynamics, hidden parameters and disturbances */
     if (strcmp(name, "sideslip_rad") == 0) return sizes->slip_agents > 0;
     if (strcmp(name, "hidden") == 0) return sizes->has_hidden;
     if (strcmp(name, "commanded_steering_rad") == 0) return sizes->has_commanded;
     if (strcmp(name, "delayed_control") == 0) return sizes->delay_steps > 0;
     if (strcmp(name, "blind_steps") == 0 || strcmp(name, "braking_steps") == 0) return sizes->disturbed_agents > 0;
+    /* traffic, routes, heights and controls */
     if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
     if (strcmp(name, "script_frame") == 0) return sizes->scripts > 0;
     if (strncmp(name, "route", 5) == 0) return sizes->route_agents > 0;
@@ -38,6 +42,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
 }
 
 TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
+    /* every option off in some world, and on in another */
     const drv_sizes all[] = {
         {.agents = 1, .vehicles = 16, .contact_words = 1, .max_trials = 1, .terms = 4, .metrics = 13, .slip_agents = 1,
          .next_goals = 1, .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1,
@@ -55,7 +60,8 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
          .traffic_controls = 40, .control_agents = 200, .controlled_vehicles = 300}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const int64_t world_bytes = (int64_t)drv_state_world_bytes(all[i]);
-        CHECK(world_bytes % 64 == 0, "%lld bytes a world", (long long)world_bytes);
+        CHECK(world_bytes % DRV_CACHE_LINE == 0, "%lld bytes a world", (long long)world_bytes);
+        /* each array begins after the one before it, aligned for vectors; options that are off have no elements */
         drv_state_field field;
         int64_t end = 0;
         int32_t count = 0;
@@ -67,7 +73,8 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
             CHECK(field.name[0] && field.phases[0], "%s", field.name);
             end = (int64_t)field.offset + bytes_of(&field);
         }
-        CHECK(end <= world_bytes && world_bytes < end + 128, "they end at %lld of %lld", (long long)end,
+        /* no bytes between the last array and the end but padding to a vector, then to a line */
+        CHECK(end <= world_bytes && world_bytes < end + 2 * DRV_CACHE_LINE, "they end at %lld of %lld", (long long)end,
               (long long)world_bytes);
         CHECK(count > 40 && count < FIELD_CAPACITY, "%d arrays", count);
     }

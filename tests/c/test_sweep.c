@@ -5,7 +5,8 @@
 #include "step/sweep.h"
 #include "math/vector.h"
 
-/* The definition: as many pieces as keep each corner within 6 cm of turning; each with the heading of its middle. */
+/* The definition: so many pieces that in each the turn moves a corner by at most 6 cm; each has the heading of its
+ * middle, so that a corner is off by half of that. */
 static int32_t pieces_of(const drv_sweep *sweep) {
     return (int32_t)(1.0f + fabsf(sweep->turn_rad) * (sweep->half_length_m + sweep->half_width_m) / 0.06f);
 }

@@ -109,12 +109,14 @@ def test_a_seed_is_used_once_and_worlds_without_one_differ():
 
 def test_with_all_agents_only_the_world_s_episode_ends_an_env():
     config = SHORT.replace(trial_steps=60, max_trials=2)
+    # The batch that the envs should behave like: same seeds, and reset by the caller.
     env = DriveVecEnv(TOWNS, num_worlds=3, config=config, agents="all")
     batch = Batch(TOWNS, num_worlds=3, config=config, world_ids=[0, 0, 0], restart="caller")
     env.seed(4)
     batch.reset(seed=[4, 5, 6])
     np.testing.assert_array_equal(env.reset(), batch.observations)
     assert env.num_envs == batch.num_agents == 18
+    # An env is done with the last step of its world, whenever its agent was terminated.
     rng, waits, terminated_early, ended = np.random.default_rng(0), 0, 0, 0
     flagged = np.zeros(18, bool)
     for _ in range(400):

@@ -39,10 +39,12 @@ def test_a_rollout_equals_the_env_s_own_steps(finished):
     env.set_seed(5)
     env.reset()
     rollout = env.rollout(150, break_when_any_done=False, auto_reset=True)
+    # One reset for each of `set_seed`, `reset` and `rollout`.
     reference = parallel_env(TOWNS, SHORT, finished=finished)
     reference.reset(seed=5)
     reference.reset()
     observations, _ = reference.reset()
+    # The same actions by hand; an agent that has left has no entry in the dicts.
     left = ended = 0
     for t in range(150):
         step = rollout[t]

@@ -47,6 +47,7 @@ def test_law_6_after_the_last_trial_the_restart_has_the_observations_of_a_reset(
     """The next episode is the same whether `reset` follows the end of the episode or cuts it."""
     batch = two_trials_of_everything(seed=5)
     batch.reset()
+    # First observations and scenes of the next episodes, and when the first episode of each world ended.
     ends, episodes = np.full(3, -1), [[], [], []]
     for call in range(60):
         step(batch)
@@ -56,6 +57,7 @@ def test_law_6_after_the_last_trial_the_restart_has_the_observations_of_a_reset(
                 episodes[w].append((batch.observations[agents].copy(), int(batch.scene_index[w])))
                 ends[w] = call if ends[w] < 0 else ends[w]
     assert len({scene for world in episodes for _, scene in world}) > 1
+    # The same after a reset in the middle of the first episode, or at its end.
     for calls in (0, 1, 5, *sorted(set(ends))):
         reference = two_trials_of_everything(seed=5)
         reference.reset()

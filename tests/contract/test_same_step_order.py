@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-import world_rollout
-from contract_batches import COLLISION, EVENT_RESPONSES, GOAL, OFFROAD, make_batch, same_bits, state, step
+from contract_batches import EVENT_RESPONSES, make_batch, same_bits, state, step
 from integer_scenes import Car, Stage, coasting_stage
+from world_rollout import COLLISION, GOAL, OFFROAD, columns_of, columns_outside
 
 from drive_env.config import RewardConfig
 
@@ -42,7 +42,7 @@ def test_a_removed_agent_is_observed_by_none():
     batch = make_batch(stage, trial_steps=15, on_collision="remove")
     batch.reset()
     kind = batch.observation_layout()["partners/kind"]
-    seen = lambda: np.count_nonzero(batch.observations[2, world_rollout.columns_of(kind)])
+    seen = lambda: np.count_nonzero(batch.observations[2, columns_of(kind)])
     # Agents 0 and 1 collide in step 5 and are removed; agent 2 still observes the static vehicle.
     assert seen() == 2
     step(batch, 5)
@@ -69,5 +69,5 @@ def test_a_stopped_agent_keeps_the_observation_after_its_stop_until_the_restart(
         assert batch.stopped[0] and same_bits(batch.observations[0], kept)
     assert batch.trial_ended.all()
     step(batch)
-    same = world_rollout.columns_outside(layout, len(kept), ["trial/"])
+    same = columns_outside(layout, len(kept), ["trial/"])
     assert same_bits(batch.observations[0, same], opening[same])

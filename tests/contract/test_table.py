@@ -1,8 +1,9 @@
 """Do the end flags follow the contract's table? One test a line of it, written out by hand over scripted scenes."""
 
 import pytest
-from contract_batches import COLLISION, GOAL, OFFROAD, TIMEOUT, flags, make_batch, state, step
+from contract_batches import flags, make_batch, state, step
 from integer_scenes import coasting_stage
+from world_rollout import COLLISION, GOAL, OFFROAD, TIMEOUT
 
 INNER_AND_LAST = pytest.mark.parametrize("last", [False, True], ids=["inner", "last"])
 

@@ -14,6 +14,7 @@ import golden
 from golden import Hashes, Snapshot
 
 CROWD = tuple(range(16))
+"""The ids of more worlds than a rollout has."""
 
 
 class Unavailable(Exception):
@@ -31,6 +32,7 @@ WAYS: dict[str, Way] = {}
 
 
 def way(name: str, parts=golden.PARTS):
+    """Enters a function into `WAYS`."""
     def keep(function):
         WAYS[name] = Way(function, parts)
         return function
@@ -47,6 +49,7 @@ def differences(found: Hashes, alone: Hashes, parts=golden.PARTS) -> list[str]:
 
 
 def opened(rollout: str, *arguments, **choices):
+    """The batch of a rollout after its reset; arguments as of `golden.begin`."""
     batch = golden.begin(rollout, *arguments, **choices)
     if batch is None:
         raise Unavailable("the real sample map_942.bin is missing; DRIVE_SAMPLES may name its folder")
@@ -62,6 +65,7 @@ def alone(rollout: str) -> Hashes:
 
 @functools.cache
 def crowd_alone(rollout: str) -> Hashes:
+    """Hashes of the worlds of `CROWD` on one thread."""
     return golden.hashes_of(opened(rollout, CROWD))
 
 

@@ -1,4 +1,4 @@
-"""Has a rollout the same bytes on any number of threads, among other worlds, in copies, in flight and in parts?"""
+"""Does a rollout have the same bytes on any number of threads, among other worlds, in copies, in flight, in parts?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import golden
 import numpy as np
 from golden import SEED, STEPS, Hashes, Snapshot
-from ways import CROWD, Unavailable, alone, crowd_alone, copied, opened, way
+from ways import CROWD, Unavailable, alone, copied, crowd_alone, opened, way
 
 HALF = STEPS // 2
 
@@ -24,7 +24,7 @@ def _by_threads(count, rollout):
     found = golden.hashes_of(opened(rollout, CROWD, threads=count))
     if found != crowd_alone(rollout):
         return found
-    # The report is of all 16 worlds.
+    # Its report is of all 16 worlds: that of the rollout's own is not compared.
     return Hashes({world: found.worlds[world] for world in golden.WORLD_IDS}, alone(rollout).report)
 
 

@@ -23,13 +23,15 @@ from drive_env.native_batch import ISA_VARIABLE
 
 
 def _rounding(mode, rollout):
+    # the function that sets the mode; FE_UPWARD, FE_DOWNWARD and FE_TOWARDZERO of x86-64, FE_TONEAREST is 0
     libm = ctypes.CDLL(None)
     if sys.platform != "linux" or not hasattr(libm, "fesetround"):
         raise Unavailable("the C library has no fesetround")
-    code = {"up": 0x800, "down": 0x400, "to zero": 0xC00}.get(mode)
+    code = {"up": 0x800, "down": 0x400, "to zero": 0xC00}[mode]
     if os.uname().machine != "x86_64":
         raise Unavailable("the codes of fesetround are known for x86-64")
 
+    # the batch
     class Rounded:
         """A batch whose core is called in the rounding mode; numpy and Python keep the default."""
 

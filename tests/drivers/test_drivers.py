@@ -6,37 +6,25 @@ import math
 import numpy as np
 import pytest
 from core_routes import core_route
-from integer_scenes import make_scene
+from scripted_scenes import COAST, COAST_ACTION, STEERING_BINS, STRAIGHT, Actor, stage
 
 from drive_env import OUTCOMES, Batch, CallError, ConfigError, DriveConfig, SceneError, generate_scene
 from drive_env.binding import check, ffi, lib, per_thread
 from drive_env.drivers import LaneDriver, RandomDriver
-from drive_env.scenes.scene import Objects
 
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
 
 
-def cars(places, goals, speeds=0.0, frames=1):
-    """Cars of 4.5 m by 2 m that head along x; (x_m, y_m) of each and of its goal."""
-    count = len(places)
-    xy = np.asarray(places, np.float32).reshape(count, 2)
-
-    def each(value):
-        return np.full(count, value, np.float32)
-
-    def track(values):
-        return np.tile(np.broadcast_to(np.asarray(values, np.float32), count), (frames, 1))
-
-    return Objects(
-        id=np.arange(count), kind=np.ones(count, np.uint8), length_m=each(4.5), width_m=each(2.0),
-        height_m=each(1.5), goal_m=np.asarray(goals, np.float32).reshape(count, 2),
-        marked_expert=np.zeros(count, bool), x_m=track(xy[:, 0]), y_m=track(xy[:, 1]), heading_rad=track(0.0),
-        vx_mps=track(speeds), vy_mps=track(0.0), valid=np.ones((frames, count), bool))
+LENGTH_M = 4.5
 
 
-def two_way_street(objects):
+def car(place_m, goal_m, speed_mps=0.0, heading_rad=0.0):
+    return Actor(*place_m, heading_rad, speed_mps, goal_m=goal_m, length_m=LENGTH_M)
+
+
+def two_way_street(*cars):
     """One lane each way, 3.5 m wide, and a road edge on both sides."""
-    return make_scene("street", objects, [
+    return stage(cars, [
         ("lane", [(-20.0, 0.0), (180.0, 0.0)]), ("lane", [(180.0, 3.5), (-20.0, 3.5)]),
         ("edge", [(-20.0, -2.3), (180.0, -2.3)]), ("edge", [(-20.0, 5.8), (180.0, 5.8)])])
 
@@ -60,7 +48,7 @@ class LastAgentCoasts(LaneDriver):
 
     def act_all(self):
         actions = super().act_all()
-        coast = {"discrete": 3 * 13 + 6, "multi_discrete": [3, 6], "continuous": [0.0, 0.0]}
+        coast = {"discrete": COAST_ACTION, "multi_discrete": [COAST, STRAIGHT], "continuous": [0.0, 0.0]}
         actions[-1] = coast[self.batch.config.action_type]
         return actions
 
@@ -95,12 +83,12 @@ def test_a_lone_car_keeps_to_its_lanes_with_every_form_of_action(action_type):
         route = core_route(scene, start, scene.objects.heading_rad[0, 0], scene.objects.goal_m[0])
         trace = []
         with Batch(scene, config=DriveConfig(action_type=action_type)) as batch:
-            see = lambda: trace.append([batch.vehicles()[name][0] for name in ("x_m", "y_m", "speed_mps")])
-            assert play_trial(batch, each_step=see) == ["goal"]
-        x_y_speed = np.array(trace[:-1])
-        assert distance_to_line(x_y_speed[:, :2], route.astype(np.float64)).max() < 0.8
-        # Sideways, by the change of velocity over half a second.
-        velocity = np.diff(x_y_speed[:, :2], axis=0) / 0.1
+            record = lambda: trace.append([batch.vehicles()[name][0] for name in ("x_m", "y_m")])
+            assert play_trial(batch, each_step=record) == ["goal"]
+        places_m = np.array(trace[:-1])
+        assert distance_to_line(places_m, route.astype(np.float64)).max() < 0.8
+        # lateral acceleration, by the change of velocity over half a second
+        velocity = np.diff(places_m, axis=0) / 0.1
         ahead = velocity / np.maximum(np.linalg.norm(velocity, axis=1, keepdims=True), 1e-6)
         change = (velocity[5:] - velocity[:-5]) / 0.5
         assert np.abs(change[:, 1] * ahead[:-5, 0] - change[:, 0] * ahead[:-5, 1]).max() < 5.0
@@ -112,10 +100,11 @@ def test_action_types_encode_the_same_controls():
         with Batch(scene, config=DriveConfig(action_type=action_type)) as batch:
             batch.reset()
             actions[action_type] = LaneDriver(batch).act()
-    bins = np.stack(np.divmod(actions["discrete"], 13), axis=1)
+    bins = np.stack(np.divmod(actions["discrete"], STEERING_BINS), axis=1)
     assert (bins == actions["multi_discrete"]).all()
-    assert np.abs(bins / [3, 6] - 1.0 - actions["continuous"]).max() <= 0.5 / 3 + 1e-6
-    assert (np.abs(bins / [3, 6] - 1.0 - actions["continuous"])[:, 1] <= 0.5 / 6 + 1e-6).all()
+    # A bin is the nearest to the continuous action: at most half the spacing of bins away.
+    errors = np.abs(bins / [COAST, STRAIGHT] - 1.0 - actions["continuous"])
+    assert (errors <= np.array([0.5 / COAST, 0.5 / STRAIGHT]) + 1e-6).all()
 
 
 def test_the_same_state_gives_the_same_actions():
@@ -148,55 +137,48 @@ def test_instruction_sets_give_the_same_actions(monkeypatch):
 
 
 def test_a_slow_car_ahead_is_followed_without_collision():
-    objects = cars([(0, 0), (14, 0)], [(150, 0), (170, 0)], speeds=[9, 2])
-    gaps_m = []
-    with Batch(two_way_street(objects), config=DriveConfig(trial_steps=200)) as batch:
-        see = lambda: gaps_m.append(np.diff(batch.vehicles()["x_m"])[0] - 4.5)
-        assert play_trial(batch, LastAgentCoasts(batch), see) == ["timeout", "timeout"]
+    scene, gaps_m = two_way_street(car((0, 0), (150, 0), 9.0), car((14, 0), (170, 0), 2.0)), []
+    with Batch(scene, config=DriveConfig(trial_steps=200)) as batch:
+        record = lambda: gaps_m.append(np.diff(batch.vehicles()["x_m"])[0] - LENGTH_M)
+        assert play_trial(batch, LastAgentCoasts(batch), record) == ["timeout", "timeout"]
     assert min(gaps_m) > 1.0
     assert max(gaps_m[100:]) < 6.0
 
 
 @pytest.mark.parametrize("oncoming_m", (None, 60, 75, 90, 105, 120))
 def test_a_car_that_stands_for_ever_is_passed_when_the_other_lane_is_free(oncoming_m):
-    places, goals = [(0, 0), (40, 0)], [(100, 0), (40, 0)]
+    cars = [car((0, 0), (100, 0)), car((40, 0), (40, 0))]
     if oncoming_m is not None:
-        places, goals = [*places, (oncoming_m, 3.5)], [*goals, (-15, 3.5)]
-    objects = cars(places, goals)
-    objects.heading_rad[0, 2:] = -math.pi
-    objects.vx_mps[0, 2:] = -9.0
-    with Batch(two_way_street(objects), config=DriveConfig(trial_steps=300)) as batch:
+        cars.append(car((oncoming_m, 3.5), (-15, 3.5), 9.0, -math.pi))
+    with Batch(two_way_street(*cars), config=DriveConfig(trial_steps=300)) as batch:
         assert batch.roles[0].static_count == 1
-        assert play_trial(batch) == ["goal"] * (len(places) - 1)
+        assert play_trial(batch) == ["goal"] * (len(cars) - 1)
 
 
 def test_cars_whose_paths_cross_both_reach_their_goals():
-    objects = cars([(0, 0), (40, -40)], [(80, 0), (40, 40)])
-    objects.heading_rad[0, 1] = math.pi / 2
-    scene = make_scene("crossing", objects, [
+    cars = [car((0, 0), (80, 0)), car((40, -40), (40, 40), heading_rad=math.pi / 2)]
+    scene = stage(cars, [
         ("lane", [(-10.0, 0.0), (100.0, 0.0)]), ("lane", [(40.0, -50.0), (40.0, 60.0)])])
     with Batch(scene, config=DriveConfig(trial_steps=250)) as batch:
         assert play_trial(batch) == ["goal", "goal"]
 
 
 def test_of_two_cars_that_arrive_together_the_first_agent_keeps_its_speed():
-    objects = cars([(0, 0), (40, -40)], [(80, 0), (40, 40)], speeds=[8.0, 0.0])
-    objects.heading_rad[0, 1] = math.pi / 2
-    objects.vy_mps[0, 1] = 8.0
-    scene, speeds_mps = make_scene("crossing", objects, []), []
+    scene, speeds_mps = stage([car((0, 0), (80, 0), 8.0), car((40, -40), (40, 40), 8.0, math.pi / 2)]), []
     with Batch(scene, config=DriveConfig(trial_steps=250)) as batch:
-        see = lambda: speeds_mps.append(batch.vehicles()["speed_mps"])
-        assert play_trial(batch, each_step=see) == ["goal", "goal"]
+        record = lambda: speeds_mps.append(batch.vehicles()["speed_mps"])
+        assert play_trial(batch, each_step=record) == ["goal", "goal"]
     lowest_mps = np.min(speeds_mps[:40], axis=0)
     assert lowest_mps[0] >= 8.0 and lowest_mps[1] < 4.0
 
 
-def test_the_core_rejects_paths_and_worlds_that_are_none():
+def test_invalid_paths_and_worlds_out_of_range_are_refused():
     with Batch("town", num_worlds=2) as batch:
         core = batch._core
         agents = batch.roles[0].num_agents
 
         def create(x_m, speed_mps=9.0, points=2):
+            """A driver in the core whose agents all have a path through (x, 0) for each `x_m`."""
             start = np.arange(agents + 1, dtype=np.int32) * points
             x = np.resize(np.array(x_m, np.float32), agents * points)
             arrays = {"point_start": ffi.from_buffer("int32_t[]", start), "x_m": ffi.from_buffer("float[]", x),
@@ -206,6 +188,7 @@ def test_the_core_rejects_paths_and_worlds_that_are_none():
             check(lib.drv_lane_driver_create(setup, out, message), message)
             return ffi.gc(out[0], lib.drv_lane_driver_free)
 
+        # paths
         for arguments, expected in (
                 (([0, 1], 9.0, 1), "the path of agent 0 has 1 points; it must have at least 2"),
                 (([0, np.nan],), r"point 1 of the path of agent 0 is \(nan, 0\) m; it must be in -50000 to 50000"),
@@ -213,6 +196,7 @@ def test_the_core_rejects_paths_and_worlds_that_are_none():
                 (([0, 1], 0.0), "speed_mps of agent 0 is 0; it must be above 0 and at most 200")):
             with pytest.raises(SceneError, match=expected):
                 create(*arguments)
+        # worlds, and a scene without a driver
         batch.reset(seed=0)
         driver, none = create([0, 1]), [ffi.NULL] * len(batch.roles)
         with pytest.raises(CallError, match="worlds are 2 from 1 on; they must be in 0 to 1"):
@@ -223,37 +207,33 @@ def test_the_core_rejects_paths_and_worlds_that_are_none():
 
 
 def test_without_lanes_the_log_is_the_reference_path_and_without_a_log_a_straight_line():
-    frames, radius_m = 91, 40.0
-    angle = np.linspace(0.0, math.pi / 2, frames)
-    objects = cars([(0, 0)], [(radius_m, radius_m)], frames=frames)
-    objects.x_m[:, 0], objects.y_m[:, 0] = radius_m * np.sin(angle), radius_m * (1 - np.cos(angle))
-    objects.heading_rad[:, 0] = angle
-    objects.vx_mps[0, 0] = 7.0
-    quarter = make_scene("quarter", objects, [])
-    straight = make_scene("straight", cars([(0, 0)], [(40, 30)]), [])
-    trace = []
+    radius_m, trace = 40.0, []
+    angles_rad = np.linspace(0.0, math.pi / 2, 91)
+    log = [(radius_m * math.sin(angle), radius_m * (1 - math.cos(angle)), angle, 7.0) for angle in angles_rad]
+    quarter = stage([Actor(goal_m=(radius_m, radius_m), length_m=LENGTH_M, log=tuple(log))])
+    straight = stage([car((0, 0), (40, 30))])
     with Batch(quarter) as batch:
-        see = lambda: trace.append([batch.vehicles()["x_m"][0], batch.vehicles()["y_m"][0]])
-        assert play_trial(batch, each_step=see) == ["goal"]
+        record = lambda: trace.append([batch.vehicles()["x_m"][0], batch.vehicles()["y_m"][0]])
+        assert play_trial(batch, each_step=record) == ["goal"]
     assert np.abs(np.linalg.norm(np.array(trace) - [0.0, radius_m], axis=1) - radius_m).max() < 1.0
     with Batch(straight, config=DriveConfig(trial_steps=150)) as batch:
         assert play_trial(batch) == ["goal"]
 
 
 def test_a_speed_limit_at_the_goal_is_kept():
-    objects = cars([(0, 0)], [(60, 0)], speeds=[9])
-    with Batch(two_way_street(objects), config=DriveConfig(goal_max_speed_mps=3.0, trial_steps=200)) as batch:
+    scene = two_way_street(car((0, 0), (60, 0), 9.0))
+    with Batch(scene, config=DriveConfig(goal_max_speed_mps=3.0, trial_steps=200)) as batch:
         assert play_trial(batch) == ["goal"]
 
 
 @pytest.mark.parametrize("action_type", ACTION_TYPES)
 def test_braking_ends_at_rest_where_cars_could_back(action_type):
-    objects = cars([(0, 0), (30, 0)], [(100, 0), (150, 0)], speeds=[8, 0])
+    scene = two_way_street(car((0, 0), (100, 0), 8.0), car((30, 0), (150, 0)))
     config = DriveConfig(dynamics={"min_speed_mps": -5.0}, trial_steps=150, action_type=action_type)
     speeds_mps = []
-    with Batch(two_way_street(objects), config=config) as batch:
-        see = lambda: speeds_mps.append(batch.vehicles()["speed_mps"][0])
-        assert play_trial(batch, LastAgentCoasts(batch), see) == ["timeout", "timeout"]
+    with Batch(scene, config=config) as batch:
+        record = lambda: speeds_mps.append(batch.vehicles()["speed_mps"][0])
+        assert play_trial(batch, LastAgentCoasts(batch), record) == ["timeout", "timeout"]
     assert min(speeds_mps) >= 0.0
     assert max(speeds_mps[-20:]) < 0.1
 

@@ -129,6 +129,7 @@ def channel_bytes(part):
 
 def check_sample(batch, policy, rng, tally):
     """Opens episodes in a few worlds, records them, and tests them against laws, a batch of their own, and a copy."""
+    # Some worlds, a record of them, a batch of them alone, and what all others show.
     count = min(batch.num_worlds, int(rng.integers(1, WORLDS_OF_SAMPLE + 1)))
     worlds = np.sort(rng.choice(batch.num_worlds, count, replace=False))
     mask = np.isin(np.arange(batch.num_worlds), worlds)
@@ -141,11 +142,14 @@ def check_sample(batch, policy, rng, tally):
     others = np.isin(batch.world_of_agent, worlds, invert=True)
     before = [getattr(batch, name)[others].tobytes() for name in EXACT_CHANNELS]
 
+    # Open the episodes in those worlds alone.
     batch.reset(seed=list(seeds), worlds=mask)
     alone.reset(seed=list(seeds[worlds]))
     after = [getattr(batch, name)[others].tobytes() for name in EXACT_CHANNELS]
     assert before == after, "a masked reset changed other worlds"
     record.after_reset(part)
+
+    # Step all three with the same actions.
     copy = pickle.loads(pickle.dumps(batch))
     for _ in range(rng.integers(*CALLS_OF_SAMPLE)):
         assert channel_bytes(part) == channel_bytes(alone), f"worlds {worlds.tolist()} differ from a batch of their own"
@@ -164,6 +168,8 @@ def check_sample(batch, policy, rng, tally):
         tally.calls += 1
         tally.agent_steps += int((~batch.invalid_step).sum())
         tally.agent_steps_recorded += int((~part.invalid_step).sum())
+
+    # Compare the batch with its copy, and check the record.
     assert channel_bytes(batch) == channel_bytes(copy), "a copy continued differently"
     assert copy._core.block.tobytes() == batch._core.block.tobytes(), "the state of a copy differs"
     if batch.config.observation.type == "float32" and batch.config.reward_ranges == DriveConfig().reward_ranges:
@@ -180,6 +186,7 @@ def check_sample(batch, policy, rng, tally):
 def run_round(rng, threads, agent_steps, tally):
     scenes = random_scenes(rng)
     config = random_config(rng, scenes)
+    # As many worlds as give about AGENTS_PER_BATCH agents.
     with Batch(scenes, num_worlds=1, config=config) as one:
         worlds = max(1, min(64, AGENTS_PER_BATCH // one.agents_per_world))
     batch = Batch(scenes, num_worlds=worlds, config=config, seed=int(rng.integers(2**63)), threads=threads,
@@ -188,6 +195,7 @@ def run_round(rng, threads, agent_steps, tally):
     tally.batches += 1
     batch.reset()
     end = tally.agent_steps + agent_steps
+    # Calls with a few checks, then a sample, until the round has its steps.
     try:
         while tally.agent_steps < end:
             policy = policies[rng.integers(len(policies))]

@@ -57,7 +57,7 @@ static void mend_header(const drv_checksum *checksum, uint8_t *data, size_t entr
 }
 
 /* Returns the size, or 0 if it exceeds the capacity. */
-static size_t put_together(pieces *in, uint8_t *data, size_t room) {
+static size_t put_together(pieces *in, uint8_t *data, size_t capacity) {
     uint8_t file[FILE_BYTES + PIECE_BYTES] = {0};
     drv_checksum checksum;
     drv_checksum_prepare(&checksum);
@@ -65,8 +65,8 @@ static size_t put_together(pieces *in, uint8_t *data, size_t room) {
     size_t end = sizeof in->header + (size_t)in->count * sizeof(drv_file_entry);
     for (int32_t i = 0; i < in->count; i++) {
         const piece *from = &in->piece[i];
-        const size_t offset = (end + 63) / 64 * 64;
-        if (offset + from->size > FILE_BYTES || offset + from->size > room) return 0;
+        const size_t alignment = DRV_FILE_ALIGNMENT_BYTES, offset = (end + alignment - 1) / alignment * alignment;
+        if (offset + from->size > FILE_BYTES || offset + from->size > capacity) return 0;
         memcpy(file + offset, from->bytes, from->size);
         const drv_file_entry entry = {
             .code = from->code, .element_bytes = from->element_bytes, .offset = offset, .bytes = from->size,
@@ -91,8 +91,8 @@ static void mend_checksums(uint8_t *data, size_t size) {
     memcpy(&header, data, sizeof header);
     header.file_bytes = size;
     memcpy(data, &header, sizeof header);
-    const uint64_t room = (size - sizeof header) / sizeof(drv_file_entry);
-    const uint64_t count = header.section_count < room ? header.section_count : room;
+    const uint64_t entry_limit = (size - sizeof header) / sizeof(drv_file_entry);
+    const uint64_t count = header.section_count < entry_limit ? header.section_count : entry_limit;
     uint8_t *table = data + sizeof header;
     for (uint64_t i = 0; i < count; i++) {
         drv_file_entry entry;
@@ -182,8 +182,9 @@ static void share_among_controls(piece *start, int64_t controls, int64_t total) 
     }
 }
 
-/* Resizes every section to its counts, and sorts the starts of roads, links and controls. */
+/* Resizes every section to its counts, and divides points, links and lanes evenly. Returns whether all of them fit. */
 static int follow_counts(pieces *in) {
+    /* sizes */
     const drv_file own = own_counts(in);
     for (int32_t part = 0; part < FILE_SECTION_COUNT; part++) {
         piece *found = piece_of(in, (drv_file_part)part);
@@ -197,6 +198,7 @@ static int follow_counts(pieces *in) {
             fill_element(found->bytes + (size_t)i * element_bytes, (drv_file_part)part, i, element_bytes);
         found->size = (size_t)count * element_bytes;
     }
+    /* starts of roads, links and controls */
     const int64_t roads = in->header.road_count, points = in->header.point_count, links = in->header.link_count;
     for (int64_t i = 0; i <= roads; i++) {
         const int32_t point = roads ? (int32_t)(i * points / roads) : 0, link = i == roads ? (int32_t)links : 0;
@@ -205,6 +207,7 @@ static int follow_counts(pieces *in) {
     }
     share_among_controls(piece_of(in, FILE_CONTROL_START), own.control_count, own.controlled_count);
     share_among_controls(piece_of(in, FILE_PHASE_START), own.control_count, own.phase_count);
+    /* no bits past the last entry */
     piece *valid = piece_of(in, FILE_TRACK_VALID);
     const uint64_t bits = (uint64_t)in->header.frame_count * in->header.object_count;
     if (bits % 8) valid->bytes[valid->size - 1] &= (uint8_t)((1u << bits % 8) - 1u);
@@ -241,8 +244,9 @@ static void drop_section(pieces *in, test_rng *rng) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed) {
-    test_rng rng = {seed * 2654435761u + 1u};
+    test_rng rng = {(uint64_t)seed * 2654435761u + 1u}; /* never 0; a hash of Knuth's, so that near seeds differ */
     static pieces apart; /* too large for a stack that the sanitizers fill too */
+    /* libFuzzer's own changes, with good checksums or without */
     const int what = rng_below(&rng, 16);
     if (what == 0) return LLVMFuzzerMutate(data, size, max_size);
     if (what == 1 || !take_apart(data, size, &apart)) {
@@ -250,6 +254,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         mend_checksums(data, size);
         return size;
     }
+    /* a change in one place of a file that is good otherwise */
     piece *one = apart.count > 0 ? &apart.piece[rng_below(&rng, apart.count)] : NULL;
     int good = 1;
     if (what == 2) change_header(&apart.header, &rng);

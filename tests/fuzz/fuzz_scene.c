@@ -10,8 +10,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24, LINKS = 12, CONTROLS = 4, PHASES = 6 };
 
-static const float extent_limit_m = 250.0f;
-
 typedef struct recipe {
     const uint8_t *at, *end;
 } recipe;
@@ -82,6 +80,7 @@ typedef struct controls {
 } controls;
 
 static controls make_controls(recipe *from, drv_scene_input *in, int32_t frames, int32_t roads) {
+    /* the arrays */
     const int32_t count = next(from) % (CONTROLS + 1), phases = count ? next(from) % (PHASES + 1) : 0;
     const int32_t lanes = count && roads && next(from) % 4 == 0 ? 1 + next(from) % 3 : 0; /* few roads are lanes */
     const controls made = {
@@ -92,6 +91,7 @@ static controls make_controls(recipe *from, drv_scene_input *in, int32_t frames,
         .phase_start = starts(from, count, phases), .junction = links_to(from, count, count),
         .line_m = places(from, 4 * count), .phase_s = numbers(from, phases, 0.01f, 3600.0f),
         .offset_s = numbers(from, count, 0.0f, 3600.0f)};
+    /* the input that refers to them */
     in->control_count = count;
     in->controlled_count = lanes;
     in->phase_count = phases;
@@ -125,6 +125,7 @@ static void spoil_count(recipe *from, drv_scene_input *in) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    /* the counts */
     recipe from = {data, data + size};
     const uint32_t draw = (uint32_t)next(&from) | (uint32_t)next(&from) << 8;
     const int32_t vehicles = 1 + next(&from) % VEHICLES, agents = 1 + next(&from) % vehicles;
@@ -135,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                           .num_agents = agents, .log_replay_count = log_replays, .vehicle_count = vehicles,
                           .frame_count = frames, .road_count = roads, .point_count = points};
     spoil_count(&from, &in);
+    /* the vehicles and roads; each array in the order of its field below */
     uint8_t *const bytes[] = {codes(&from, vehicles, 1, 4), codes(&from, log, 0, 1), codes(&from, roads, 1, 7)};
     int32_t *const start = starts(&from, roads, points);
     float *const floats[] = {numbers(&from, vehicles, 0.01f, 20.0f), numbers(&from, vehicles, 0.01f, 5.0f),
@@ -154,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                     &in.log_y_m, &in.log_heading_rad, &in.log_vx_mps, &in.log_vy_mps,
                                     &in.road_width_m, &in.road_speed_limit_mps, &in.point_x_m, &in.point_y_m};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) *fields[i] = floats[i];
+    /* a lane graph in three scenes of four, and controls */
     const int32_t links = roads ? next(&from) % LINKS : 0;
     int32_t *const lane_start = starts(&from, roads, links), *const successor = links_to(&from, links, roads);
     if (next(&from) % 4 < 3) {
@@ -162,11 +165,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         in.link_count = in.link_count == 0 ? links : in.link_count;
     }
     const controls lights_and_signs = make_controls(&from, &in, frames, roads);
+    /* One map in 512 may be large, since it takes milliseconds; its extent is that of the points that exist. */
     drv_scene_input true_counts = in;
     true_counts.point_count = points;
     char message[DRV_MESSAGE_BYTES];
-    /* One map in 512 may be large: what takes milliseconds is seldom worth them. */
-    if (play_extent_m(&true_counts) <= extent_limit_m || draw % 512 == 511) play_scene(&in, draw, message);
+    if (play_extent_m(&true_counts) <= play_extent_limit_m || draw % 512 == 511) play_scene(&in, draw, message);
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) free(bytes[i]);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) free(floats[i]);
     free_controls(lights_and_signs);

@@ -8,8 +8,6 @@
 
 enum { PLAY_AGENTS = 4 };
 
-static const float play_extent_limit_m = 250.0f;
-
 static inline const void *file_part(const drv_file *file, const uint8_t *bytes, drv_file_part part) {
     return bytes + file->sections[part].offset;
 }
@@ -28,11 +26,11 @@ static inline int32_t role_objects(const drv_file *file, const uint8_t *bytes, i
         if (file_valid(file, bytes, 0, i)) order[agents++] = i;
     *log_replays = 0;
     for (int32_t i = 0; i < file->object_count; i++) {
-        int taken = 0, seen = 0;
-        for (int32_t agent = 0; agent < agents; agent++) taken |= order[agent] == i;
-        for (int32_t frame = 0; !taken && !seen && frame < file->frame_count; frame++)
-            seen = file_valid(file, bytes, frame, i);
-        if (seen) order[agents + (*log_replays)++] = i;
+        int is_agent = 0, is_valid = 0;
+        for (int32_t agent = 0; agent < agents; agent++) is_agent |= order[agent] == i;
+        for (int32_t frame = 0; !is_agent && !is_valid && frame < file->frame_count; frame++)
+            is_valid = file_valid(file, bytes, frame, i);
+        if (is_valid) order[agents + (*log_replays)++] = i;
     }
     return agents;
 }
@@ -56,6 +54,7 @@ static inline float *picked_log(const drv_file *file, const uint8_t *bytes, drv_
 /* Steps the scene of a valid file. Every array has exactly its size, so that the sanitizer detects accesses beyond
  * it. */
 static inline void play_valid_file(const drv_file *file, const uint8_t *bytes, uint32_t draw) {
+    /* roles, kinds, and where logs are valid */
     int32_t log_replays = 0, *order = play_array(file->object_count, sizeof *order);
     const int32_t agents = role_objects(file, bytes, order, &log_replays), vehicles = agents + log_replays;
     const float *goal_m = file_part(file, bytes, FILE_OBJECT_GOAL);
@@ -66,6 +65,7 @@ static inline void play_valid_file(const drv_file *file, const uint8_t *bytes, u
     for (int32_t frame = 0; frame < file->frame_count; frame++)
         for (int32_t i = 0; i < log_replays; i++)
             log_valid[frame * log_replays + i] = (uint8_t)file_valid(file, bytes, frame, loggers[i]);
+    /* the numbers of vehicles, in the order of roles */
     float *made[] = {picked(file_part(file, bytes, FILE_OBJECT_LENGTH), order, vehicles, 1, 0),
                      picked(file_part(file, bytes, FILE_OBJECT_WIDTH), order, vehicles, 1, 0),
                      picked(file_part(file, bytes, FILE_TRACK_X), starters, vehicles, 1, 0),
@@ -80,6 +80,7 @@ static inline void play_valid_file(const drv_file *file, const uint8_t *bytes, u
                      picked_log(file, bytes, FILE_TRACK_HEADING, loggers, log_replays),
                      picked_log(file, bytes, FILE_TRACK_VX, loggers, log_replays),
                      picked_log(file, bytes, FILE_TRACK_VY, loggers, log_replays)};
+    /* the scene; its roads are read in place */
     const drv_scene_input in = {
         .name = "fuzzed", .dt_s = (float)file->dt_s, .trial_steps = PLAY_TRIAL_STEPS, .num_agents = agents,
         .log_replay_count = log_replays, .vehicle_count = vehicles, .frame_count = file->frame_count, .kind = kind,
@@ -96,7 +97,7 @@ static inline void play_valid_file(const drv_file *file, const uint8_t *bytes, u
         .lane_successor = file_part(file, bytes, FILE_LINK_TO)};
     char message[DRV_MESSAGE_BYTES] = "";
     if (agents > 0 && play_extent_m(&in) <= play_extent_limit_m)
-        MUST(play_scene(&in, draw, message) == DRV_OK, "the reader took what the core refuses: %s", message);
+        MUST(play_scene(&in, draw, message) == DRV_OK, "the reader accepted what the core refuses: %s", message);
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) free(made[i]);
     free(order);
     free(kind);

@@ -11,7 +11,6 @@
 #include "../c/small_scene.h"
 #include "drive.h"
 
-/* Enough for a trial, its restart and the first step of the next. */
 enum { PLAY_TRIAL_STEPS = 3, PLAY_STEPS = 5, PLAY_LINE = 64 };
 
 /* A law is broken: the fuzzer keeps the input. */
@@ -33,8 +32,10 @@ static inline void *play_array(int64_t count, size_t item_bytes) {
     return array;
 }
 
-/* Distance between the points of a map. A map of 100 km takes milliseconds; a fuzzer needs thousands of inputs per
- * second. */
+/* A map of 100 km takes milliseconds; a fuzzer needs thousands of inputs per second. */
+static const float play_extent_limit_m = 250.0f;
+
+/* The largest distance of a point of the map from its first one, along x or y. */
 static inline float play_extent_m(const drv_scene_input *in) {
     float extent_m = 0.0f;
     for (int32_t i = 1; i < in->point_count; i++)
@@ -62,7 +63,7 @@ static inline void check_indices(const void *entries, int32_t count, int32_t tab
 }
 
 static inline void check_agent(const drv_config *config, const uint8_t *agent, const drv_batch_needs *needs,
-                             int32_t records) {
+                               int32_t records) {
     const drv_index_layout place = drv_index_observation(config);
     if (config->observation_type == DRV_FLOAT32) check_floats(agent, needs->observation_size);
     if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
@@ -87,6 +88,7 @@ static inline void play_check(const drv_config *config, const drv_arrays *arrays
 }
 
 static inline void play_batch(drv_scene *scene, const drv_config *config, int32_t agents, uint32_t draw) {
+    /* the batch, in a block of garbage */
     char message[DRV_MESSAGE_BYTES] = "";
     const int64_t world_ids[2] = {0, 1};
     const drv_batch_setup setup = {.config = *config, .num_worlds = 2, .agents_per_world = agents, .scene_count = 1,
@@ -98,6 +100,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
     memset(block, 0x5a, (size_t)needs.block_bytes);
     drv_batch *batch = NULL;
     MUST(drv_batch_create(&setup, block, needs.block_bytes, &batch, message) == DRV_OK, "%s", message);
+    /* the arrays */
     const int64_t count = needs.num_agents, table = setup.num_worlds * (int64_t)(1 + needs.vehicles_per_world);
     const uint32_t actions = (uint32_t)drv_action_space_of(config).count;
     const int32_t records = drv_scene_record_count(scene, config);
@@ -112,6 +115,7 @@ static inline void play_batch(drv_scene *scene, const drv_config *config, int32_
         .stopped = play_array(count, 1), .waits = play_array(count, 1), .outcome = play_array(count, 1),
         .code = play_array(count, sizeof(uint16_t)), .scene_index = play_array(setup.num_worlds, sizeof(int32_t))};
     drv_batch_bind(batch, &arrays);
+    /* a trial, its restart and the first step of the next */
     MUST(drv_batch_reset(batch, DRV_WHOLE_BATCH, NULL, NULL, NULL, message) == DRV_OK, "%s", message);
     play_check(config, &arrays, &needs, records);
     for (int step = 0; step < PLAY_STEPS; step++) {
@@ -151,6 +155,7 @@ static inline void play_route(const drv_scene *scene, const drv_scene_input *in)
 
 /* Returns the status of the scene; plays it if it is valid. */
 static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, char *message) {
+    /* a config, each option of which is a bit of `draw` */
     drv_config config = small_config();
     config.min_speed_mps = draw & 1u ? -5.0f : 0.0f;
     config.on_collision = draw & 2u ? DRV_IGNORE : DRV_STOP;
@@ -171,6 +176,7 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
         config.goal_spacing_m = draw & 16384u ? 1.0f : 40.0f;
         config.goals = config.observation_type == DRV_INDEX ? 0 : 3;
     }
+    /* the scene */
     drv_scene *scene = NULL;
     const drv_status status = drv_scene_create(in, NULL, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);

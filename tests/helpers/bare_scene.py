@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from small_scene import roads_of
 
 from drive_env import Batch, DriveConfig
-from drive_env.scenes import LaneGraph, Objects, Roads, Scene
+from drive_env.scenes import LaneGraph, Objects, Scene
 from drive_env.scenes.scene import OBJECT_KIND_CODES, ROAD_KIND_CODES
 
 FAR = (500.0, 0.0)
@@ -27,6 +28,7 @@ def bare_scene(poses, goals=None, speeds=None, roads=(), logs=None, dt_s=0.1, na
         roads: (kind, [(x, y), ...]).
         logs: None for a scene of one frame, or for each vehicle a list of poses, None where it is invalid.
     """
+    # (frames, vehicles) tracks
     count = len(poses)
     logs = [[pose] for pose in poses] if logs is None else logs
     frames = len(logs[0])
@@ -34,6 +36,7 @@ def bare_scene(poses, goals=None, speeds=None, roads=(), logs=None, dt_s=0.1, na
     valid = np.array([[pose is not None for pose in log] for log in logs]).T
     heading = np.array([pose[2] for pose in poses])
     speed = np.zeros(count) if speeds is None else np.array(speeds, float)
+    # the scene
     objects = Objects(
         id=np.arange(count, dtype=np.int64), kind=np.full(count, OBJECT_KIND_CODES["vehicle"], np.uint8),
         length_m=np.full(count, LENGTH_M, np.float32), width_m=np.full(count, WIDTH_M, np.float32),
@@ -44,15 +47,9 @@ def bare_scene(poses, goals=None, speeds=None, roads=(), logs=None, dt_s=0.1, na
         vx_mps=np.repeat((speed * np.cos(heading))[None], frames, 0).astype(np.float32) * valid,
         vy_mps=np.repeat((speed * np.sin(heading))[None], frames, 0).astype(np.float32) * valid,
         valid=np.ascontiguousarray(valid))
-    points = np.array([point for _, line in roads for point in line], np.float32).reshape(-1, 2)
-    start = np.cumsum([0, *(len(line) for _, line in roads)]).astype(np.int32)
     return Scene(
         name=name, source="a test", generated=frames == 1, dt_s=dt_s, origin_m=np.zeros(2), objects=objects,
-        roads=Roads(
-            id=np.arange(len(roads), dtype=np.int64),
-            kind=np.array([ROAD_KIND_CODES[kind] for kind, _ in roads], np.uint8), start=start,
-            x_m=points[:, 0].copy(), y_m=points[:, 1].copy(), width_m=np.zeros(len(roads), np.float32),
-            speed_limit_mps=np.zeros(len(roads), np.float32)),
+        roads=roads_of([(ROAD_KIND_CODES[kind], line) for kind, line in roads]),
         lanes=LaneGraph(np.zeros(len(roads) + 1, np.int32), np.zeros(0, np.int32)))
 
 

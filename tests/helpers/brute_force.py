@@ -10,6 +10,11 @@ import math
 
 import numpy as np
 import pytest
+from boxes import corners
+from oracle import OUTCOMES
+from scripted_scenes import STEERINGS_RAD, discrete
+
+from drive_env.scenes.scene import ROAD_KIND_CODES
 
 SEGMENT_M = 10.0
 TIE_M = 1e-4
@@ -54,7 +59,7 @@ def split(roads):
 def edge_lines(roads):
     """All pieces between two points of road edges, unsplit: (n, 4) x, y, x, y."""
     lines = []
-    for road in np.flatnonzero(roads.kind == 3):
+    for road in np.flatnonzero(roads.kind == ROAD_KIND_CODES["edge"]):
         place = slice(roads.start[road], roads.start[road + 1])
         points = np.stack([roads.x_m[place], roads.y_m[place]], axis=1).astype(float)
         lines += [(*a, *b) for a, b in itertools.pairwise(points)] or [(*points[0], *points[0])]
@@ -62,12 +67,6 @@ def edge_lines(roads):
 
 
 # ---- geometry by another method ----
-
-
-def corners(x, y, heading, length, width):
-    turn = np.array([[math.cos(heading), -math.sin(heading)], [math.sin(heading), math.cos(heading)]])
-    local = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * [length / 2, width / 2]
-    return local @ turn.T + [x, y]
 
 
 def gap_between(a, b):
@@ -102,6 +101,7 @@ class BruteForce:
         self.checked = 0
 
     def open(self):
+        """Begins an episode: reads its scene, and clears the history."""
         roles = self.batch.roles[self.batch.scene_index[self.world]]
         self.scene, self.roles = roles.scene, roles
         self.segments, self.edges = split(self.scene.roads), edge_lines(self.scene.roads)
@@ -123,7 +123,7 @@ class BruteForce:
         """Steps every agent with its bins of acceleration and steering, and updates the history."""
         batch = self.batch
         self.before = batch.vehicles(self.world)
-        batch.step(np.asarray(push) * 13 + turn)
+        batch.step(discrete(batch, push, turn))
         acted = ~batch.invalid_step[self.agents()]
         if batch.first[self.agents()[0]]:
             self.open()
@@ -133,16 +133,16 @@ class BruteForce:
             self.steering[:], self.driven[:], self.clock = 0, 0, 0
         else:
             self.clock += 1
-        self.steering[acted] = np.linspace(-0.6, 0.6, 13)[np.asarray(turn)[acted]]
+        self.steering[acted] = STEERINGS_RAD[np.asarray(turn)[acted]]
         self.driven[acted] += 1
         self.reward[acted] = batch.rewards[self.agents()][acted]
-        names = ("none", "goal", "collision", "offroad", "timeout", "other")
         for agent, code in enumerate(batch.outcome[self.agents()]):
             if code:
-                self.outcome[agent] = names[code], self.driven[agent]
+                self.outcome[agent] = OUTCOMES[code], self.driven[agent]
         self.acted = acted
 
     def check(self):
+        """Compares the observation of every agent but those whose last one stays, since they waited in the step."""
         batch = self.batch
         now = batch.vehicles(self.world)
         for agent, index in enumerate(self.agents()):
@@ -199,7 +199,7 @@ class BruteForce:
         self.check_value(observation, "trial/index", float(self.batch.trial_index[self.agents()[agent]]))
         self.check_value(observation, "trial/reward", float(self.reward[agent]))
         self.check_value(observation, "trial/steps_share", share)
-        for name in ("none", "goal", "collision", "offroad", "timeout", "other"):
+        for name in OUTCOMES:
             assert self.value(observation, f"trial/outcome_{name}") == (name == outcome), name
 
     def check_contacts(self, agent, observation, now):
@@ -220,7 +220,8 @@ class BruteForce:
 
     def box_of(self, vehicle, now):
         names = ("x_m", "y_m", "heading_rad", "length_m", "width_m")
-        return corners(*(float(now[name][vehicle]) for name in names))
+        x_m, y_m, heading_rad, length_m, width_m = (np.float64(now[name][vehicle]) for name in names)
+        return corners([x_m, y_m], heading_rad, length_m, width_m)
 
     def check_partners(self, agent, observation, now, pose):
         others = np.flatnonzero(now["present"] & (np.arange(len(now["x_m"])) != agent))

@@ -10,7 +10,6 @@ from drive_env.config import DriveConfig
 FEW_SLOTS = DriveConfig(observation={"partners": 2, "roads": 2})
 """Few slots: these tests are not about observations."""
 
-GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 
 

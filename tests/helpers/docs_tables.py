@@ -37,10 +37,10 @@ from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
 from drive_env.layout import critic_layout, observation_layout
+from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
-from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.scene import CONTROL_KINDS, OBJECT_KINDS, ROAD_KINDS
 from drive_env.tasks import KNOWLEDGE, gates, hidden_closure, hidden_exit, occluded_crossing
 
@@ -146,7 +146,7 @@ def info_table():
     for names, meaning in re.findall(r"^\| ([`\w, ]+) \| (.+?) \|$", contract, re.MULTILINE):
         meanings = dict.fromkeys(re.findall(r"`(\w+)`", names), meaning) | meanings
     meanings["outcome"] = ("on the step that decides the agent's trial, the index of its name in `drive_env.OUTCOMES`; "
-                        "else 0")
+                           "else 0")
     return table(["key", "meaning"], [[code(key), meanings[key]] for key in [*INFO_FLAGS, "trial_index", "outcome"]])
 
 

@@ -1,5 +1,4 @@
-"""How do tests write a `.drv`? Number by number, from docs/scenes.md, without the core; also with single faults.
-"""
+"""How do tests write a `.drv`? Number by number, from docs/scenes.md, without the core; also with single faults."""
 
 from __future__ import annotations
 
@@ -45,6 +44,7 @@ LATER_SECTIONS = {
 
 def full_scene() -> Scene:
     """A scene without empty sections, whose numbers differ from those of a new array."""
+    # tracks with gaps
     rng = np.random.default_rng(3)
     frames, count = 5, 3
     valid = np.ones((frames, count), bool)
@@ -53,6 +53,7 @@ def full_scene() -> Scene:
     def track(low, high):
         return np.where(valid, rng.uniform(low, high, valid.shape), 0).astype(np.float32)
 
+    # objects, roads and the rest
     objects = Objects(
         id=np.array([7, -3, 2**40]), kind=np.array([1, 2, 4], np.uint8),
         length_m=np.array([4.5, 0.6, 12], np.float32), width_m=np.array([2, 0.5, 2.5], np.float32),
@@ -115,10 +116,12 @@ def sections_of(minor: int) -> dict[str, tuple[int, int]]:
 
 def parts_of(scene: Scene) -> tuple[dict, dict]:
     """Header and sections of a scene, as numbers and bytes by name."""
+    # the minor version that the scene needs
     objects, roads, lanes = scene.objects, scene.roads, scene.lanes
     has_height = any(heights_m.any() for heights_m in (objects.z_m, objects.goal_z_m, roads.z_m))
     has_controls = scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0
     minor = 2 if has_height or scene.scripts.count else int(has_controls)
+    # sections
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
                 "scenario_id": scene.scenario_id, **known, **dataclasses.asdict(scene.report)}
@@ -134,6 +137,7 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
            for name in ("tracks_to_predict", "objects_of_interest")},
         **({"candidate_goals_m": scene.candidate_goals_m.tobytes()} if minor else {}),
     }
+    # header
     header = dict(
         magic=b"\x89DRV\r\n\x1a\n", major=1, minor=minor, origin_x_m=scene.origin_m[0], origin_y_m=scene.origin_m[1],
         dt_s=scene.dt_s, object_count=objects.count, frame_count=objects.frame_count, road_count=roads.count,

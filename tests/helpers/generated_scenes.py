@@ -1,4 +1,4 @@
-"""Which generated scenes do tests check, by which lengths of lanes, and which properties must their vehicles have?"""
+"""Which generated scenes do tests check, and which properties must their vehicles and routes have?"""
 
 from __future__ import annotations
 
@@ -69,6 +69,7 @@ def positions(scene):
 
 def check_spawns(scene, agents):
     """Counts, boxes, roads, goals and speeds of the cars, by geometry alone."""
+    # counts, kinds, sizes and headings
     objects, xy_m = scene.objects, positions(scene)
     heading_rad = objects.heading_rad[0].astype(np.float64)
     assert objects.count == agents and objects.frame_count == 1 and objects.valid.all()
@@ -78,6 +79,7 @@ def check_spawns(scene, agents):
     assert ((objects.width_m >= 1.8) & (objects.width_m <= 2.1)).all()
     assert ((heading_rad >= -np.float32(math.pi)) & (heading_rad < math.pi)).all()
 
+    # boxes are on the road and apart
     edges = segments_of(scene.roads, {EDGE})
     boxes = corners(xy_m, heading_rad, objects.length_m, objects.width_m)
     assert on_road(boxes.reshape(-1, 2), edges).all()
@@ -90,6 +92,7 @@ def check_spawns(scene, agents):
         if len(others):
             assert box_segment_gap_m(grown[car], others) > 0
 
+    # goals are on the road, away from the starts; cars move along their headings
     goals_m = objects.goal_m.astype(np.float64)
     assert on_road(goals_m, edges).all()
     assert np.linalg.norm(goals_m - xy_m, axis=1).min() >= 10.0

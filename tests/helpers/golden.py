@@ -27,9 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "tests" / "golden.json"
 
 IGNORE_ALL = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-SHOWS_TIME = {"time_left": "actor"}
+OBSERVES_TIME = {"time_left": "actor"}
 TWO_TRIALS = {"max_trials": 2, "trial_steps": 45, "dynamics": {"min_speed_mps": -5.0},
-              "observation": SHOWS_TIME}
+              "observation": OBSERVES_TIME}
 
 SCENES = ("town", "intersection", "map_942")
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
@@ -45,15 +45,15 @@ ROLLOUTS = {
                      "dt_s": 0.25, "trial_steps": 40, "action_type": "continuous"},
     "town/progress": {**TWO_TRIALS, "reward": {"goal": 0.7, "collision": -0.3, "progress_per_m": 0.013},
                       "action_type": "continuous"},
-    "town/half": {**TWO_TRIALS, "observation": {**SHOWS_TIME, "type": "float16"}},
-    "town/indexed": {**TWO_TRIALS, "observation": {**SHOWS_TIME, "type": "index"}, "on_collision": "remove"},
+    "town/half": {**TWO_TRIALS, "observation": {**OBSERVES_TIME, "type": "float16"}},
+    "town/indexed": {**TWO_TRIALS, "observation": {**OBSERVES_TIME, "type": "index"}, "on_collision": "remove"},
     # Averages of so short a memory that the share of the trial before last is subnormal.
     "intersection/forgetful": {"on_collision": "ignore", "trial_steps": 12, "log_ema_alpha": 1e-160,
                                "action_type": "continuous"},
     "intersection/ignored": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 40, "scene_order": "cycle"},
     "town/near": {**IGNORE_ALL, "trial_steps": 40, "observation": {"road_selection": "near"},
                   "action_type": "continuous"},
-    "map_942/near": {**TWO_TRIALS, "observation": {**SHOWS_TIME, "road_selection": "near"}},
+    "map_942/near": {**TWO_TRIALS, "observation": {**OBSERVES_TIME, "road_selection": "near"}},
     "map_942/indexed": {"observation": {"type": "index"}, "max_trials": 2, "trial_steps": 40,
                         "action_type": "continuous"},
     "map_942/coarse": {**IGNORE_ALL, "agents_per_world": 6, "dt_s": 0.16, "action_type": "continuous"},
@@ -69,7 +69,7 @@ ROLLOUTS = {
     "exits/delayed": {"max_trials": 2, "trial_steps": 20, "dt_s": 0.2, "action_type": "continuous",
                       "observation": {"partners": 0, "roads": 16, "goal_reveal_s": 0.0, "goal_reveal_share": 0.7,
                                       "goal_reveal_delay_s": 4.0}},
-    # Scripts: what other cars do, and where somebody steps out, is drawn and waits for the agent.
+    # Scripts: drawn behaviour of other cars and pedestrians, which begins as the agent passes.
     "gates/scripts": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 45, "dt_s": 0.2, "action_type": "continuous",
                       "observation": {"partners": 3, "roads": 16}},
     "occluded/scripts": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 45, "dt_s": 0.2, "others": "idm",
@@ -171,6 +171,10 @@ PARAMETERS = {
     "intersection/lane_changes": {"arm_length_m": 200.0}}
 """Name of a rollout to the parameters of its generated scenes."""
 
+ACCELERATION_BINS, STEERING_BINS = 7, 13
+GENTLE_BINS = range(3, 10)
+"""The seven bins in the middle of those of steering."""
+
 WORLD_IDS = (0, 1, 2, 3)
 STEPS = 100
 SEED = 20
@@ -218,13 +222,13 @@ def bits(*numbers) -> np.ndarray:
 
 
 def draw(batch, step: int) -> np.ndarray:
-    """Actions by (world id, step, agent of the world): any throttle and gentle steering, so that agents travel."""
+    """Actions by (world id, step, agent of the world): any acceleration and gentle steering, so that agents travel."""
     ids = batch.world_ids[batch.world_of_agent]
     agents = np.arange(batch.num_agents) % batch.agents_per_world
-    push = bits(ids, step, agents, 1) % np.uint64(7)
-    turn = np.uint64(3) + bits(ids, step, agents, 2) % np.uint64(7)
+    push = bits(ids, step, agents, 1) % np.uint64(ACCELERATION_BINS)
+    turn = np.uint64(GENTLE_BINS[0]) + bits(ids, step, agents, 2) % np.uint64(len(GENTLE_BINS))
     if batch.config.action_type == "discrete":
-        return (push * np.uint64(13) + turn).astype(np.int64)
+        return (push * np.uint64(STEERING_BINS) + turn).astype(np.int64)
     if batch.config.action_type == "multi_discrete":
         return np.stack([push, turn], axis=1).astype(np.int64)
     shares = bits(ids[:, None], step, agents[:, None], 3 + np.arange(batch.actions.shape[1]))
@@ -238,6 +242,7 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
     from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
     from drive_env.scenes.generate import GENERATORS
 
+    # its scenes
     scene = rollout.split("/")[0]
     if scene == "map_942":
         from samples import FOLDER
@@ -256,6 +261,7 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         agents = min(GENERATORS[scene].DEFAULT_AGENTS, 12)
         parameters = PARAMETERS.get(rollout, {})
         scenes = [generate_scene(scene, seed=number, agents=agents, **parameters) for number in range(3)]
+    # its batch
     choices = dict(ROLLOUTS[rollout])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))
     return Batch(scenes=scenes, num_worlds=len(world_ids), config=DriveConfig(**choices), seed=seed, threads=threads,
@@ -319,10 +325,10 @@ def snapshot_of(batch, with_restarts: bool) -> Snapshot:
 
 
 def report_of(batch) -> np.ndarray:
-    """The report without figures by trial index that repeat others, so that adding such figures changes no hash."""
-    repeated = ("_goal", "_collision", "_offroad", "_length")
+    """(figures, 2) value and count of each figure of the report; of those by trial index, the score alone."""
+    others = ("_goal", "_collision", "_offroad", "_length")
     return np.array([(figure.value, figure.n) for name, figure in batch.metrics().items()
-                     if not (name.startswith("trial_") and name != "trial_length" and name.endswith(repeated))],
+                     if not (name.startswith("trial_") and name != "trial_length" and name.endswith(others))],
                     np.float64)
 
 

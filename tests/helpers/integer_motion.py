@@ -42,12 +42,14 @@ class Motion:
         pushes: one acceleration bin (0 .. 6) an agent; those of agents that do not drive are not read.
         drives, on_map: one bool an agent, as they are before the step.
         """
+        # positions
         num_agents = len(self.stage.agents)
         before = list(self.at)
         for r in range(num_agents):
             if drives[r]:
                 self.speed[r] = min(max(self.speed[r] + pushes[r] - COAST, 0), FASTEST)
                 self.at[r] += self.speed[r]
+        # facts
         present = [*on_map[:num_agents], *([True] * len(self.stage.static_vehicles))]
         facts = []
         for r in range(num_agents):

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from small_scene import roads_of
 
 from drive_env.scenes import scene as scene_module
 
@@ -37,8 +38,8 @@ CAR_WIDTH_M = 2.0
 COAST = 3
 FULL_THROTTLE = 6
 FULL_BRAKE = 0
-STRAIGHT = 6
-"""The middle of the 13 steering bins."""
+STEERING_BINS = 13
+STRAIGHT = STEERING_BINS // 2
 
 LONG = 300
 """Length of a car of 4 m; half a notch is added, see `length_m`."""
@@ -85,6 +86,7 @@ class Stage:
 
     def scene(self):
         """The `Scene` that shows this stage: agents first, so that agent r is object r."""
+        # places, goals and speeds of the cars
         cars = self.agents + self.static_vehicles
         lane_of = [car.lane * LANE_GAP_M for car in cars]
         at = np.array([self.place(car.at * NOTCH_M, y) for car, y in zip(cars, lane_of)])
@@ -94,6 +96,7 @@ class Stage:
         goal = np.array([self.place(x, y) for x, y in zip(goals, lane_of)])
         speed = np.array([car.speed * NOTCH_MPS for car in cars])
         forward = np.array(self.place(1.0, 0.0))
+        # objects, in the one frame of the scene
         count = len(cars)
         frame = lambda values: np.asarray(values, np.float32).reshape(1, count)
         objects = scene_module.Objects(
@@ -111,6 +114,7 @@ class Stage:
             vy_mps=frame(speed * forward[1]),
             valid=np.ones((1, count), bool),
         )
+        # lanes and walls
         lanes = sorted({car.lane for car in cars})
         lines = [
             ("lane", [self.place(-2.0, k * LANE_GAP_M), self.place(LANE_END * NOTCH_M, k * LANE_GAP_M)]) for k in lanes
@@ -125,18 +129,8 @@ class Stage:
 
 def make_scene(name, objects, lines, dt_s=DT_S):
     """A hand-made `Scene`. lines: (kind name, [(x_m, y_m), ...]) for each polyline."""
-    points = np.array([point for _, line in lines for point in line], np.float32).reshape(-1, 2)
-    count = len(lines)
-    roads = scene_module.Roads(
-        id=np.arange(count, dtype=np.int64),
-        kind=np.array([scene_module.ROAD_KIND_CODES[kind] for kind, _ in lines], np.uint8),
-        start=np.cumsum([0] + [len(line) for _, line in lines]).astype(np.int32),
-        x_m=points[:, 0].copy(),
-        y_m=points[:, 1].copy(),
-        width_m=np.zeros(count, np.float32),
-        speed_limit_mps=np.zeros(count, np.float32),
-    )
-    graph = scene_module.LaneGraph(start=np.zeros(count + 1, np.int32), successor=np.zeros(0, np.int32))
+    roads = roads_of([(scene_module.ROAD_KIND_CODES[kind], line) for kind, line in lines])
+    graph = scene_module.LaneGraph(start=np.zeros(len(lines) + 1, np.int32), successor=np.zeros(0, np.int32))
     return scene_module.Scene(
         name=name, source="hand-made", generated=False, dt_s=dt_s, origin_m=np.zeros(2), objects=objects,
         roads=roads, lanes=graph)
@@ -173,7 +167,7 @@ def actions_for(action_type, pushes):
     """The actions that accelerate each agent by its bin, 0 .. 6, and steer it straight."""
     pushes = np.asarray(pushes, np.int64)
     if action_type == "discrete":
-        return pushes * 13 + STRAIGHT
+        return pushes * STEERING_BINS + STRAIGHT
     if action_type == "multi_discrete":
         return np.stack([pushes, np.full_like(pushes, STRAIGHT)], axis=-1)
-    return np.stack([(pushes - COAST) / 3.0, np.zeros(len(pushes))], axis=-1).astype(np.float32)
+    return np.stack([(pushes - COAST) / COAST, np.zeros(len(pushes))], axis=-1).astype(np.float32)

@@ -139,6 +139,7 @@ def law_7_first_opens_an_episode_and_nothing_else(rollout):
 
 
 def law_8_events_are_rewarded_in_their_step(rollout):
+    # the response to each event, and the outcome that it stands for
     if rollout.events is None:
         return
     responses = {
@@ -147,6 +148,7 @@ def law_8_events_are_rewarded_in_their_step(rollout):
         "offroad": rollout.config.on_offroad,
     }
     codes = {"goal": GOAL, "collision": COLLISION, "offroad": OFFROAD}
+    # one goal a trial, unless another one follows
     reached_goal = np.array([["goal" in events for events in agent] for agent in rollout.events])
     for start, stop in rollout.trials():
         if responses["goal"] != "next":
@@ -157,6 +159,7 @@ def law_8_events_are_rewarded_in_their_step(rollout):
         if rollout.config.on_goal == "next":
             # Channels do not tell whether another goal follows; where none does, the agent is removed.
             responses["goal"] = "remove" if rollout.stopped_driving[t, r] and rollout.removed[t, r] else "ignore"
+        # the agent stops driving with the first of these events that has a response, which is its outcome
         ending = [
             name for name in ("collision", "offroad", "goal") if name in events and responses[name] != "ignore"
         ]
@@ -186,6 +189,7 @@ def law_11_observations_are_finite_and_inside_the_space(rollout):
 
 def trial_features_describe_the_previous_trial(rollout):
     """Index, outcome and share change in restart steps only; the reward is that of the last acting step."""
+    # the features in every step, unscaled
     raw = {name: np.zeros(rollout.rewards.shape) for name in
            ("index", "reward", "steps_share", *(f"outcome_{outcome}" for outcome in OUTCOMES))}
     for start, stop in rollout.episodes():
@@ -204,12 +208,13 @@ def trial_features_describe_the_previous_trial(rollout):
             raw["index"][t], raw["reward"][t], raw["steps_share"][t] = rollout.trial_index[t], reward, share
             for code, name in enumerate(OUTCOMES):
                 raw[f"outcome_{name}"][t] = outcome == code
+    # those that are observed
     for name, entry in rollout.layout.items():
         if name.startswith("trial/"):
             values = raw[name.removeprefix("trial/")]
             expected = np.where(rollout.removed, 0.0, np.clip(values * entry.scale, entry.low, 1.0))
-            shown = rollout.observations[:, :, entry.offset]
-            rollout.check(np.abs(shown - expected) < 1e-6, f"{name} shows the previous trial")
+            observed = rollout.observations[:, :, entry.offset]
+            rollout.check(np.abs(observed - expected) < 1e-6, f"{name} is of the previous trial")
 
 
 LAWS = (

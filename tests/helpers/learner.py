@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from rollouts import ARRAYS, FLAGS, RESET, UNTOUCHED
 
+MEMORY_SIZE = 4
+DISCOUNT = 0.9
+
 
 def learner_advantages(record, credit, replace=None):
     """One-step advantages of a small recurrent learner that follows the contract's table "what a learner does with it".
@@ -19,43 +22,45 @@ def learner_advantages(record, credit, replace=None):
     Returns:
         (calls, agents) advantages, 0 where no action was taken.
     """
+    # the channels, and what each call did to the world of each agent
     observations = record.stacked("observations").astype(np.float64)
     arrays = {name: record.stacked(name) for name in ARRAYS if name != "observations"}
     flags = {name: arrays[name].astype(bool) for name in FLAGS}
     if replace is not None:
         observations[flags["waits"] & ~flags["truncation"]] = replace
+    was_reset = np.stack([did[record.world_of_agent] == RESET for did in record.did])
+    untouched = np.stack([did[record.world_of_agent] == UNTOUCHED for did in record.did])
+    # random weights of a recurrent layer and a value head
     rng = np.random.default_rng(5)
     width = observations.shape[2]
     into_memory, of_memory, of_observation = (
-        rng.normal(size=(4, width)),
-        rng.normal(size=4),
-        rng.normal(size=width),
-    )
+        rng.normal(size=(MEMORY_SIZE, width)), rng.normal(size=MEMORY_SIZE), rng.normal(size=width))
 
     calls, agents = arrays["rewards"].shape
     advantages = np.zeros((calls, agents))
-    was_reset = np.stack([did[record.world_of_agent] == RESET for did in record.did])
-    untouched = np.stack([did[record.world_of_agent] == UNTOUCHED for did in record.did])
     for r in range(agents):
-        memory = np.zeros(4)
+        memory = np.zeros(MEMORY_SIZE)
         open_step = None  # entry of the last acting step, whose advantage lacks the next value
         value = None
         for t in range(calls):
             if untouched[t, r]:
                 continue
+            # the reward of the action taken before this call
             if was_reset[t, r]:
                 open_step = None
             elif not flags["invalid_step"][t, r]:
                 advantages[t, r] = arrays["rewards"][t, r] - value
                 open_step = t
+            # memory and value at this observation
             if flags["first"][t, r]:
-                memory = np.zeros(4)
+                memory = np.zeros(MEMORY_SIZE)
             waits = flags["waits"][t, r]
             if not waits or flags["truncation"][t, r]:
                 new_memory = np.tanh(0.5 * memory + into_memory @ observations[t, r])
                 value_here = of_memory @ new_memory + of_observation @ observations[t, r]
             if not waits:
                 memory, value = new_memory, value_here
+            # the value after the last acting step: 0 at an end, else of this observation
             if open_step is None:
                 continue
             closes = flags["terminations"][t, r] or (
@@ -65,7 +70,7 @@ def learner_advantages(record, credit, replace=None):
             if closes:
                 open_step = None
             elif bootstraps or not waits:
-                advantages[open_step, r] += 0.9 * value_here
+                advantages[open_step, r] += DISCOUNT * value_here
                 open_step = None
     return advantages
 

@@ -1,4 +1,4 @@
-"""Has a batch the channels that the oracle expects? Both make the same calls; all arrays are compared after each."""
+"""Does a batch have the channels that the oracle expects? All arrays are compared after each call of both."""
 
 import math
 
@@ -6,7 +6,7 @@ import laws
 import numpy as np
 import rollouts
 from contract_batches import same_bits
-from integer_scenes import COAST, FULL_BRAKE, FULL_THROTTLE, NOTCH_M, actions_for
+from integer_scenes import COAST, FULL_BRAKE, FULL_THROTTLE, LANE_GAP_M, NOTCH_M, actions_for
 from oracle import CHANNELS
 from oracle_batch import OracleBatch
 from oracle_metrics import METRICS
@@ -70,6 +70,7 @@ class Lockstep:
                 assert (actual[expected == 0] == 0).all()
             else:
                 assert np.array_equal(actual, expected), f"{name} {actual.astype(int)}, expected {expected.astype(int)}"
+        # The code has a bit for each of these flags, then the outcome.
         bits = ("trial_ended", "truncation", "removed", "invalid_step", "stopped", "first")
         code = sum(getattr(self.batch, name).astype(np.uint16) << bit for bit, name in enumerate(bits))
         assert np.array_equal(self.batch.code, code + (self.batch.outcome.astype(np.uint16) << len(bits)))
@@ -104,7 +105,7 @@ class Lockstep:
             for r, car in enumerate(motion.stage.agents):
                 if not self.expected.worlds[w].agents[r].on_map:
                     continue
-                x, y = motion.stage.place(motion.at[r] * NOTCH_M, car.lane * 12.0)
+                x, y = motion.stage.place(motion.at[r] * NOTCH_M, car.lane * LANE_GAP_M)
                 assert math.hypot(vehicles["x_m"][r] - x, vehicles["y_m"][r] - y) < 1e-3, (
                     f"world {w}, agent {r}"
                 )
@@ -162,6 +163,6 @@ pushes = {
     "coast": lambda rng: lambda agents: np.full(agents, COAST),
     "throttle": lambda rng: lambda agents: np.full(agents, FULL_THROTTLE),
     "brake": lambda rng: lambda agents: np.full(agents, FULL_BRAKE),
-    "any": lambda rng: lambda agents: rng.integers(0, 7, agents),
-    "forward": lambda rng: lambda agents: rng.choice([3, 3, 4, 6], agents),
+    "any": lambda rng: lambda agents: rng.integers(0, FULL_THROTTLE + 1, agents),
+    "forward": lambda rng: lambda agents: rng.choice([COAST, COAST, COAST + 1, FULL_THROTTLE], agents),
 }

@@ -218,6 +218,7 @@ class World:
         self.ended = False
 
     def _drive(self, facts):
+        # channels before the step
         rules = self.rules
         waited = [not agent.drives for agent in self.agents]
         rewards = [0.0] * self.num_agents
@@ -225,6 +226,7 @@ class World:
         outcomes = ["none"] * self.num_agents
         self.clock += 1
 
+        # events, rewards and responses of every agent that drives
         for r, agent in enumerate(self.agents):
             if not agent.drives:
                 continue
@@ -237,10 +239,12 @@ class World:
             agent.last_reward = rewards[r]
             for event in events:
                 agent.event_rewards[event] += rules.reward_of(event)
+            # score: the goal, or the last of a limited number of goals, without a collision or off-road event
             completes = "goal" in events and (rules.max_goals is None or not facts[r].goal_follows)
             if completes and not agent.events & {"collision", "offroad"}:
                 agent.scored = True
             agent.goals += "goal" in events
+            # the response: removal is stronger than a stop, and the first of `EVENTS` is the outcome
             responses = {event: rules.response(event, facts[r]) for event in EVENTS if event in events}
             ending = [event for event, response in responses.items() if response != "ignore"]
             if ending:
@@ -249,6 +253,7 @@ class World:
                 ended_by_event[r] = True
                 outcomes[r] = ending[0]
 
+        # whether the trial ends, and the agents that still drive then
         had_vehicle = sum(agent.present for agent in self.agents)
         stopped = sum(agent.present and agent.state == "stopped" for agent in self.agents)
         limit = rules.stopped_share_limit
@@ -263,6 +268,7 @@ class World:
                 outcomes[r] = "timeout"
             if outcomes[r] != "none":
                 agent.ended_as = outcomes[r]
+        # metrics of whole trials
         if self.ended and not self.shortened:
             for r, agent in enumerate(self.agents):
                 if agent.present:

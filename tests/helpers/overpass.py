@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scripted_scenes import Actor, driver, log_replay, stage
 from small_scene import changed
+from staged_controls import OFF, STOP, controls_of
 
-from drive_env.scenes import Scene, TrafficControls
+from drive_env.scenes import Scene
 
 HALF_ROAD_M, HALF_WIDTH_M, SPEED_MPS = 100.0, 4.0, 10.0
 BELOW = [("lane", [(-HALF_ROAD_M, 0.0), (HALF_ROAD_M, 0.0)]),
@@ -48,9 +49,5 @@ def crossing_logs(frames: int = 60) -> list[Actor]:
 
 def stop_sign(scene: Scene, line_m, lane: int) -> Scene:
     """The scene with a stop sign of one lane."""
-    frames = scene.objects.frame_count
-    return changed(scene, traffic_controls=TrafficControls(
-        kind=np.array([2], np.uint8), line_m=np.array([line_m], np.float32), start=np.array([0, 1], np.int32),
-        lane=np.array([lane], np.int32), state=np.zeros((frames, 1), np.uint8), phase_start=np.zeros(2, np.int32),
-        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(1, np.float32),
-        junction=np.full(1, -1, np.int32)))
+    states = [[OFF]] * scene.objects.frame_count
+    return changed(scene, traffic_controls=controls_of([STOP], [line_m], states, lanes=[lane]))

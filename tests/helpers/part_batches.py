@@ -2,7 +2,7 @@
 
 import numpy as np
 from golden import OUTPUTS
-from scripted_scenes import IGNORE_ALL
+from scripted_scenes import ACCELERATION_BINS, IGNORE_ALL, STEERING_BINS
 
 from drive_env import Batch, DriveConfig, generate_scene
 
@@ -27,8 +27,8 @@ def draw(batch, step):
     rng = np.random.default_rng(step)
     if batch.config.action_type == "continuous":
         return rng.uniform(-1, 1, (batch.num_agents, 2)).astype(np.float32)
-    pairs = np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], 1)
-    return pairs if batch.config.action_type == "multi_discrete" else pairs[:, 0] * 13 + pairs[:, 1]
+    pairs = np.stack([rng.integers(0, bins, batch.num_agents) for bins in (ACCELERATION_BINS, STEERING_BINS)], 1)
+    return pairs if batch.config.action_type == "multi_discrete" else pairs[:, 0] * STEERING_BINS + pairs[:, 1]
 
 
 def bytes_of(batch):

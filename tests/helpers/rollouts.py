@@ -5,22 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from oracle import FLAGS
+from scripted_scenes import ACCELERATION_BINS, ACTION_COUNT, COAST, COAST_ACTION, STEERING_BINS, STRAIGHT
 
 from drive_env import DisturbanceConfig
 
-FLAGS = (
-    "terminations",
-    "truncations",
-    "trial_ended",
-    "truncation",
-    "invalid_step",
-    "first",
-    "removed",
-    "stopped",
-    "waits",
-)
 ARRAYS = (*FLAGS, "trial_index", "outcome", "rewards", "observations")
 UNTOUCHED, STEPPED, RESET = range(3)
+"""What a call did to a world."""
 
 
 def snapshot(batch):
@@ -88,26 +80,26 @@ def idle_actions(batch):
     if batch.actions.dtype == np.float32:
         return np.zeros(batch.actions.shape, np.float32)
     if batch.actions.ndim == 2:
-        return np.tile(np.array([3, 6], np.int64), (batch.num_agents, 1))
-    return np.full(batch.num_agents, 3 * 13 + 6, np.int64)
+        return np.tile(np.array([COAST, STRAIGHT], np.int64), (batch.num_agents, 1))
+    return np.full(batch.num_agents, COAST_ACTION, np.int64)
 
 
-def constant_actions(batch, acceleration_bin, steering_bin=6):
-    """The same acceleration bin, 0 .. 6, and steering bin, 0 .. 12, for every agent."""
+def constant_actions(batch, acceleration_bin, steering_bin=STRAIGHT):
+    """The same acceleration bin, 0 to 6, and steering bin, 0 to 12, for every agent."""
     if batch.actions.dtype == np.float32:
-        values = np.array([acceleration_bin / 3 - 1, steering_bin / 6 - 1], np.float32)
+        values = np.array([acceleration_bin / COAST - 1, steering_bin / STRAIGHT - 1], np.float32)
         return np.tile(values, (batch.num_agents, 1))
     if batch.actions.ndim == 2:
         return np.tile(np.array([acceleration_bin, steering_bin], np.int64), (batch.num_agents, 1))
-    return np.full(batch.num_agents, acceleration_bin * 13 + steering_bin, np.int64)
+    return np.full(batch.num_agents, acceleration_bin * STEERING_BINS + steering_bin, np.int64)
 
 
 def random_actions(batch, rng):
     if batch.actions.dtype == np.float32:
         return rng.uniform(-1, 1, batch.actions.shape).astype(np.float32)
     if batch.actions.ndim == 2:
-        return np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], axis=1)
-    return rng.integers(0, 91, batch.num_agents)
+        return np.stack([rng.integers(0, bins, batch.num_agents) for bins in (ACCELERATION_BINS, STEERING_BINS)], 1)
+    return rng.integers(0, ACTION_COUNT, batch.num_agents)
 
 
 def with_garbage_where_agents_wait(batch, actions, rng):
@@ -115,7 +107,7 @@ def with_garbage_where_agents_wait(batch, actions, rng):
     waits = np.asarray(batch.waits, bool)
     garbage = (
         np.array([np.nan, np.inf, -np.inf, 1e30, -7.0], np.float32) if actions.dtype == np.float32
-        else np.array([-1, 91, 10**6, np.iinfo(np.int64).min, np.iinfo(np.int64).max]))
+        else np.array([-1, ACTION_COUNT, 10**6, np.iinfo(np.int64).min, np.iinfo(np.int64).max]))
     actions = actions.copy()
     actions[waits] = rng.choice(garbage, actions[waits].shape)
     return actions

@@ -7,7 +7,6 @@ from scripted_scenes import drive
 
 from drive_env import RewardConfig
 
-GOAL, COLLISION, OFFROAD, TIMEOUT = 1, 2, 3, 4
 TURNS = [0.0, 0.7, math.pi / 2, 3.0, -2.2]
 """Rotations of a whole scene: no result may depend on them."""
 
@@ -21,6 +20,7 @@ def wall(x_m, half_m=3.0, y_m=0.0):
 
 
 def figures(batch, *names):
+    """The values of these metrics."""
     report = batch.metrics()
     return tuple(report[name].value for name in names)
 

@@ -11,18 +11,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import samples
+from small_scene import roads_of
 
 import drive_env
 from drive_env import DriveConfig
-from drive_env.scenes import LaneGraph, Objects, Roads, Scene
+from drive_env.scenes import LaneGraph, Objects, Scene
 from drive_env.scenes.scene import OBJECT_KIND_CODES, ROAD_KIND_CODES
 
 FAR = 10_000.0
 """A goal this far ahead is out of reach in any test, m."""
 
-ACCELERATIONS_MPS2 = np.linspace(-4.0, 4.0, 7)
-STEERINGS_RAD = np.linspace(-0.6, 0.6, 13)
-COAST, STRAIGHT = 3, 6
+ACCELERATION_BINS, STEERING_BINS = 7, 13
+ACTION_COUNT = ACCELERATION_BINS * STEERING_BINS
+ACCELERATIONS_MPS2 = np.linspace(-4.0, 4.0, ACCELERATION_BINS)
+STEERINGS_RAD = np.linspace(-0.6, 0.6, STEERING_BINS)
+COAST, STRAIGHT = ACCELERATION_BINS // 2, STEERING_BINS // 2
+"""The bins in the middle, of no acceleration and of wheels ahead."""
+
+COAST_ACTION, BRAKE_ACTION = COAST * STEERING_BINS + STRAIGHT, STRAIGHT
+"""Discrete actions, both straight on."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ def standing(frames, x_m, y_m, heading_rad=0.0, **more):
 def stage(actors, roads=(), dt_s=0.1, sdc=-1, tracks=(), turn_rad=0.0, shift_m=(0.0, 0.0), name="staged",
           generated=False):
     """A valid `Scene`, turned and shifted as a whole. roads: (kind name, [(x_m, y_m), ...])."""
+    # tracks and goals of the actors
     cos, sin = math.cos(turn_rad), math.sin(turn_rad)
 
     def place(x, y):
@@ -83,6 +91,7 @@ def stage(actors, roads=(), dt_s=0.1, sdc=-1, tracks=(), turn_rad=0.0, shift_m=(
                 tracks_of[:, frame, i] = (*place(x, y), heading, *velocity, 1)
     x, y, heading, vx, vy = tracks_of[:5].astype(np.float32)
     goals = [place(*actor.goal_m) if actor.goal_m else place(actor.x_m, actor.y_m) for actor in actors]
+    # objects
     objects = Objects(
         id=np.array([100 + i if actor.id is None else actor.id for i, actor in enumerate(actors)], np.int64),
         kind=np.array([OBJECT_KIND_CODES[actor.kind] for actor in actors], np.uint8),
@@ -91,13 +100,8 @@ def stage(actors, roads=(), dt_s=0.1, sdc=-1, tracks=(), turn_rad=0.0, shift_m=(
         height_m=np.full(count, 1.5, np.float32), goal_m=np.array(goals, np.float32).reshape(count, 2),
         marked_expert=np.array([actor.expert for actor in actors], bool),
         x_m=x, y_m=y, heading_rad=heading, vx_mps=vx, vy_mps=vy, valid=tracks_of[5] > 0)
-    points = np.array([place(*point) for _, line in roads for point in line], np.float32).reshape(-1, 2)
-    lines = Roads(
-        id=np.arange(len(roads), dtype=np.int64),
-        kind=np.array([ROAD_KIND_CODES[kind] for kind, _ in roads], np.uint8),
-        start=np.cumsum([0, *(len(line) for _, line in roads)]).astype(np.int32),
-        x_m=points[:, 0].copy(), y_m=points[:, 1].copy(),
-        width_m=np.zeros(len(roads), np.float32), speed_limit_mps=np.zeros(len(roads), np.float32))
+    # roads
+    lines = roads_of([(ROAD_KIND_CODES[kind], [place(*point) for point in line]) for kind, line in roads])
     lanes = LaneGraph(np.zeros(len(roads) + 1, np.int32), np.zeros(0, np.int32))
     return Scene(name=name, source="hand-made", generated=generated, dt_s=dt_s, origin_m=np.zeros(2),
                  objects=objects, roads=lines, lanes=lanes, sdc=sdc, tracks_to_predict=tuple(tracks))
@@ -120,7 +124,7 @@ def batch_of(scenes, num_worlds=1, seed=0, threads=1, **choices):
 
 def discrete(batch, acceleration_bin=COAST, steering_bin=STRAIGHT):
     """The discrete actions of all agents; each bin may be one number or one an agent."""
-    action = np.asarray(acceleration_bin) * 13 + steering_bin
+    action = np.asarray(acceleration_bin) * STEERING_BINS + steering_bin
     return np.broadcast_to(action, (batch.num_agents,)).astype(np.int64)
 
 
@@ -139,6 +143,14 @@ def drive(batch, steps, acceleration_bin=COAST, steering_bin=STRAIGHT):
         for name in outputs:
             record[name].append(getattr(batch, name).copy())
     return {name: np.array(values) for name, values in record.items()}
+
+
+def play_randomly(batch, steps, seed=0):
+    """Steps with seeded discrete actions; yields after each of them."""
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
+        yield
 
 
 def onsets(record, name, agent=0):

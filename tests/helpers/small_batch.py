@@ -6,6 +6,7 @@ import hashlib
 import numpy as np
 import pytest
 from golden import OUTPUTS
+from scripted_scenes import ACCELERATION_BINS, ACTION_COUNT, STEERING_BINS
 
 from drive_env import Batch, CallError, DriveConfig, DriveError, generate_scene
 
@@ -24,9 +25,9 @@ def state_of(batch):
 
 def draw(batch, rng):
     if batch.config.action_type == "discrete":
-        return rng.integers(0, 91, batch.num_agents)
+        return rng.integers(0, ACTION_COUNT, batch.num_agents)
     if batch.config.action_type == "multi_discrete":
-        return np.stack([rng.integers(0, 7, batch.num_agents), rng.integers(0, 13, batch.num_agents)], 1)
+        return np.stack([rng.integers(0, bins, batch.num_agents) for bins in (ACCELERATION_BINS, STEERING_BINS)], 1)
     return rng.uniform(-1, 1, (batch.num_agents, 2)).astype(np.float32)
 
 

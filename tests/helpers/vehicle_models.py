@@ -12,7 +12,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 STEERING_RATE_RADPS = 0.6
+"""Of `classic` and `jerk`."""
+
 GRAVITY_MPS2 = 9.81
+LOG_STEP_S = 0.1
+"""The step in which `delta_local` moves by its control."""
+
+JERK_BRAKING_MPS2, JERK_ACCELERATION_MPS2, JERK_LATERAL_MPS2 = 5.0, 2.5, 4.0
+"""Bounds of the accelerations of `jerk`."""
+
+LEAST_MPS = 1.0
+"""Below this speed `grip` and `jerk` limit the curvature as at this speed."""
+
+LARGEST_COORDINATE_M, LARGEST_SPEED_MPS = 50e3, 200.0
+LARGEST_YAW_RATE_RADPS, LARGEST_SIDESLIP_RAD = 10.0, math.pi / 2
 
 
 @dataclass(frozen=True)
@@ -89,7 +102,7 @@ def invertible_bicycle(car, control, limits):
 
 
 def delta_local(car, control, limits):
-    ahead, left, turn = (number * limits.dt_s / 0.1 for number in control)
+    ahead, left, turn = (number * limits.dt_s / LOG_STEP_S for number in control)
     step = cmath.rect(1.0, car.heading_rad) * complex(ahead, left)
     heading = _turned(car.heading_rad, turn)
     return replace(car, position=car.position + step, heading_rad=heading,
@@ -101,7 +114,7 @@ def grip(car, control, limits):
     radius = limits.friction * GRAVITY_MPS2
     acceleration = min(max(acceleration, -radius), radius)
     lateral = math.sqrt(radius**2 - acceleration**2)
-    max_curvature = lateral / max(abs(car.speed_mps), 1.0) ** 2
+    max_curvature = lateral / max(abs(car.speed_mps), LEAST_MPS) ** 2
     sideslip = _sideslip(steering)
     if abs(math.sin(sideslip)) > 0.5 * car.wheelbase_m * max_curvature:
         sideslip = math.copysign(math.asin(0.5 * car.wheelbase_m * max_curvature), sideslip)
@@ -113,14 +126,15 @@ def grip(car, control, limits):
 def jerk(car, control, limits):
     ahead, left = control
     acceleration = car.acceleration_mps2 + ahead * limits.dt_s
-    acceleration = 0.0 if acceleration * car.acceleration_mps2 < 0 else min(max(acceleration, -5.0), 2.5)
+    acceleration = min(max(acceleration, -JERK_BRAKING_MPS2), JERK_ACCELERATION_MPS2)
+    acceleration = 0.0 if acceleration * car.acceleration_mps2 < 0 else acceleration
     lateral = car.speed_mps**2 * math.tan(car.steering_rad) / car.wheelbase_m
     wanted = lateral + left * limits.dt_s
-    wanted = 0.0 if wanted * lateral < 0 else min(max(wanted, -4.0), 4.0)
+    wanted = 0.0 if wanted * lateral < 0 else min(max(wanted, -JERK_LATERAL_MPS2), JERK_LATERAL_MPS2)
     speed = car.speed_mps + (acceleration + car.acceleration_mps2) * limits.dt_s / 2
     speed = 0.0 if speed * car.speed_mps < 0 else limits.speed(speed)
     max_change = STEERING_RATE_RADPS * limits.dt_s
-    steering = math.atan2(wanted * car.wheelbase_m, max(abs(speed), 1.0) ** 2)
+    steering = math.atan2(wanted * car.wheelbase_m, max(abs(speed), LEAST_MPS) ** 2)
     steering = min(max(steering, car.steering_rad - max_change), car.steering_rad + max_change)
     steering = math.copysign(min(abs(steering), limits.steering_rad), steering)
     curvature, path = math.tan(steering) / car.wheelbase_m, (speed + car.speed_mps) * limits.dt_s / 2
@@ -145,6 +159,8 @@ BMW_320I = {
 """Parameters of CommonRoad's vehicle 2, as published, in feet and pounds."""
 
 ROLLS_BELOW_MPS = 1.3
+"""Slower cars roll without slip: the equations of slip divide by the speed."""
+
 SUBSTEP_S = 0.01
 
 
@@ -208,7 +224,7 @@ def single_track(car, control, limits):
             state = _rolled_substep(state, steering_rate, acceleration, dt_s)
         else:
             state = runge_kutta(state, lambda now: single_track_rates(now, steering_rate, acceleration), dt_s)
-            state[5:] = np.clip(state[5:], (-10.0, -math.pi / 2), (10.0, math.pi / 2))
+            state[5:] = np.clip(state[5:], *np.outer((-1, 1), (LARGEST_YAW_RATE_RADPS, LARGEST_SIDESLIP_RAD)))
     return replace(car, position=complex(state[0], state[1]), steering_rad=state[2], speed_mps=state[3],
                    heading_rad=_turned(state[4], 0.0), yaw_rate_radps=state[5], sideslip_rad=state[6])
 
@@ -218,8 +234,9 @@ def single_track(car, control, limits):
 
 def state(car, control, limits):
     x, y, heading, speed = control
-    place = complex(min(max(x, -50e3), 50e3), min(max(y, -50e3), 50e3))
-    return replace(car, position=place, heading_rad=_turned(heading, 0.0), speed_mps=min(max(speed, -200.0), 200.0))
+    x, y = np.clip((x, y), -LARGEST_COORDINATE_M, LARGEST_COORDINATE_M)
+    speed = min(max(speed, -LARGEST_SPEED_MPS), LARGEST_SPEED_MPS)
+    return replace(car, position=complex(x, y), heading_rad=_turned(heading, 0.0), speed_mps=speed)
 
 
 MODELS = {"bicycle": bicycle, "classic": classic, "invertible_bicycle": invertible_bicycle,

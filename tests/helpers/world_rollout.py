@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from oracle import OUTCOMES
 from rollouts import ARRAYS, FLAGS, RESET, UNTOUCHED
 
-OUTCOMES = ("none", "goal", "collision", "offroad", "timeout", "other")
-NONE, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER = range(6)
+NONE, GOAL, COLLISION, OFFROAD, TIMEOUT, OTHER = range(len(OUTCOMES))
 
 
 class WorldRollout:
     """The arrays of one world after the calls that wrote them, (calls, agents) each; entry 0 is a reset."""
 
     def __init__(self, record, world):
+        # the arrays of the world, at the calls that wrote them
         self.config = record.config
         self.restart = record.restart
         self.layout = record.layout
@@ -30,13 +31,14 @@ class WorldRollout:
         self.last_trial = self.trial_index == self.config.max_trials - 1
         self.gone = self.removed | self.stopped
 
+        # which calls opened a trial or an episode
         ended_before = np.concatenate([[False], self.trial_ended[:-1].any(axis=1)])
         last_before = np.concatenate([[False], self.last_trial[:-1].any(axis=1)])
         self.is_restart = ~self.is_reset & ended_before
         self.opens_episode = self.is_reset | (self.is_restart & last_before)
         self.opens_trial = self.is_reset | self.is_restart
         self.is_driving_step = ~self.opens_trial
-        # Index of the entry that opened the episode, and the trial, to which each entry belongs.
+        # the entry that opened the episode, and the trial, to which each entry belongs; the clock of that trial
         count = np.arange(self.call_count)
         self.episode_start = np.maximum.accumulate(np.where(self.opens_episode, count, 0))
         self.trial_start = np.maximum.accumulate(np.where(self.opens_trial, count, 0))
@@ -45,7 +47,7 @@ class WorldRollout:
         self.clock = self.age + count - self.trial_start
         steps = np.asarray(record.trial_steps)
         self.trial_steps = np.full(self.call_count, steps) if steps.ndim == 0 else steps[self.scene_index]
-        # An absent agent is removed from the first observation of its episode on.
+        # what each agent did: one that is absent is removed from the first observation of its episode on
         self.absent = self.removed[self.episode_start]
         none_before = np.zeros((1, self.num_agents), bool)
         waits_before = np.concatenate([none_before, self.waits[:-1]])

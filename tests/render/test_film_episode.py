@@ -13,7 +13,7 @@ from PIL import Image
 
 from drive_env import ConfigError, DriveConfig, generate_scene
 from drive_env.render import play
-from drive_env.render.film_episode import HOLD_S, SHEET_COLUMNS, _EvenlySpaced
+from drive_env.render.film_episode import HOLD_S, KEPT_PER_CHOSEN, SHEET_COLUMNS, _EvenlySpaced
 
 SMALL = {"size": (200, 160)}
 
@@ -88,10 +88,10 @@ def test_an_invalid_argument_is_an_error(town, tmp_path):
 
 @pytest.mark.parametrize("length", [1, 3, 80, 81, 1000])
 def test_a_sheet_of_a_long_trial_keeps_few_frames_and_spreads_them(length):
-    kept = _EvenlySpaced(5)
+    kept = _EvenlySpaced(5)  # up to 80 frames
     for number in range(length):
         kept.add(np.array(number))
-        assert len(kept._kept) <= 80
+        assert len(kept._kept) <= 5 * KEPT_PER_CHOSEN
     chosen = [int(frame) for frame in kept.selected(np.array(length - 1))]
     assert chosen[0] == 0 and chosen[-1] == length - 1 and len(chosen) == 5
     assert np.abs(np.diff(chosen) - (length - 1) / 4).max() <= max(2, length / 16)

@@ -121,6 +121,13 @@ def test_the_map_is_drawn_by_kind():
     assert heights[0] < heights[1] - 50  # north is up
 
 
+def test_asphalt_is_drawn_whose_lane_is_just_outside_the_picture():
+    """The picture ends 7.1 m to the left of the car; asphalt begins at 6.8 m, the lane's centre line is at 9.5 m."""
+    with started(bare_scene([(0.0, 0.0, 0.0)], roads=[("lane", [(-20.0, 9.5), (20.0, 9.5)])])) as batch:
+        picture = SceneView(batch, size=SIZE, view="follow", span_m=10.0).frame()
+    assert of_colour(picture, colours.ASPHALT)[300, 5]
+
+
 # ---- states ----
 
 

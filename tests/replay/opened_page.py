@@ -79,6 +79,18 @@ class Opened:
               found.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
             return found.size;""", selector)
 
+    def pixel_and_style(self, x_m, y_m, style):
+        """The colour of the first pane at a point of the scene and that of a CSS property, both as "#rrggbb"."""
+        return self.run("""
+            const pane = replay.page.panes[0], [x, y, style] = arguments;
+            const [right, down] = pane.camera().toScreen(x, y, pane.size).map((one) => one * pane.size.ratio);
+            const copy = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+            copy.drawImage(pane.canvas, -Math.round(right), -Math.round(down));
+            const [red, green, blue] = copy.getImageData(0, 0, 1, 1).data;
+            const hex = "#" + [red, green, blue].map((one) => one.toString(16).padStart(2, "0")).join("");
+            return [hex, getComputedStyle(document.documentElement).getPropertyValue(style).trim()];""",
+            x_m, y_m, style)
+
     def place_of(self, agent):
         """Pixel of its pane at which an agent is drawn."""
         return self.run("""

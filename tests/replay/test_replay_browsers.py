@@ -77,15 +77,7 @@ def test_stop_lines_have_the_colour_of_their_light(chromium, tmp_path):
         page.run("replay.goTo(arguments[0])", step)
         page.rest()
         for (x_m, y_m), state in zip(middles_m, shown[step], strict=True):
-            drawn, wanted = page.run("""
-                const pane = replay.page.panes[0], [x, y, state] = arguments;
-                const [right, down] = pane.camera().toScreen(x, y, pane.size).map(Math.round);
-                const copy = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
-                copy.drawImage(pane.canvas, -right, -down);
-                const [red, green, blue] = copy.getImageData(0, 0, 1, 1).data;
-                const hex = "#" + [red, green, blue].map((one) => one.toString(16).padStart(2, "0")).join("");
-                const style = getComputedStyle(document.documentElement);
-                return [hex, style.getPropertyValue(`--light-${state}`).trim()];""", x_m, y_m, state)
+            drawn, wanted = page.pixel_and_style(x_m, y_m, f"--light-{state}")
             assert drawn == wanted
             seen.add(state)
     assert len(seen) >= 2 and page.console() == []
@@ -121,14 +113,7 @@ def test_a_bridge_hides_the_car_below_it_and_what_it_observes_is_of_its_level(ch
         page = Opened(chromium, tmp_path / "page.html")
         page.open(DESKTOP)
         page.rest()
-        drawn, wanted = page.run(f"""
-            const pane = replay.page.panes[0];
-            const [right, down] = pane.camera().toScreen(-1.2, 0.5, pane.size).map((one) => one * pane.size.ratio);
-            const copy = new OffscreenCanvas(1, 1).getContext("2d", {{willReadFrequently: true}});
-            copy.drawImage(pane.canvas, -Math.round(right), -Math.round(down));
-            const [red, green, blue] = copy.getImageData(0, 0, 1, 1).data;
-            const hex = "#" + [red, green, blue].map((one) => one.toString(16).padStart(2, "0")).join("");
-            return [hex, getComputedStyle(document.documentElement).getPropertyValue("{colour}").trim()];""")
+        drawn, wanted = page.pixel_and_style(-1.2, 0.5, colour)
         assert drawn == wanted
         vehicles, kinds = page.run("""
             const {vehicles, roads} = replay.observationOf(replay.trials[0], 0, 0);

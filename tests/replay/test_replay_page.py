@@ -226,5 +226,3 @@ def test_the_shorter_of_two_trials_waits_for_the_longer(page):
     page.rest()
     captions = [caption.text for caption in page.driver.find_elements("css selector", ".caption .step")]
     assert captions == ["step 200 of 200", f"ended at {last} of {last}"]
-
-

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import MultiDiscrete
 from pettingzoo.test import parallel_api_test
-from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, stage
+from scripted_scenes import ACTION_COUNT, IGNORE_ALL, batch_of, drive, driver, stage
 
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene, parallel_env
 from drive_env.action_space import action_dimensions, bins_of_index
@@ -71,7 +71,7 @@ def test_an_invalid_action_is_executed_like_any_other():
     rng = np.random.default_rng(0)
     met = 0
     for _ in range(60):
-        actions = rng.integers(0, 91, 6)
+        actions = rng.integers(0, ACTION_COUNT, 6)
         met += (~masked.action_mask[np.arange(6), actions]).sum()
         plain.step(actions), masked.step(actions)
         for name, array in plain._core.arrays.items():
@@ -114,7 +114,7 @@ def test_infos_have_masks_that_spaces_sample_with(action_type):
     ({"action_type": "continuous"}, "with action_type 'continuous' it must be False"),
     ({"dynamics": "jerk"}, "for dynamics.model 'jerk', whose actions set no acceleration, it must be False"),
     ({"hidden": {"action_delay_steps": (0, 2)}}, "with hidden.action_delay_steps it must be False")])
-def test_masks_that_would_say_nothing_are_refused(choices, found):
+def test_a_mask_is_refused_where_it_has_no_meaning(choices, found):
     with pytest.raises(ConfigError, match=f"action_mask is True; {found}"):
         DriveConfig(action_mask=True, **choices)
 

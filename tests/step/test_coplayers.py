@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, stage
+from scripted_scenes import BRAKE_ACTION, COAST_ACTION, IGNORE_ALL, batch_of, drive, driver, play_randomly, stage
 
 from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene, parallel_env, trial_metrics
 from drive_env.api.gym import DriveEnv
@@ -11,16 +11,8 @@ TOWN = generate_scene("town", seed=1, agents=8)
 SHORT = {"trial_steps": 6, "max_trials": 2}
 
 
-def play(batch, steps, seed=0):
-    """Steps with seeded actions; yields after each of them."""
-    rng = np.random.default_rng(seed)
-    for _ in range(steps):
-        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
-        yield
-
-
 def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
-    """Seeds until the last agent of a stage is the co-player; agents drive at 10 m/s to a goal `x_goal_m` ahead."""
+    """A batch, reset with a seed that makes its last agents the co-players; goals are `x_goal_m` ahead, at 10 m/s."""
     goals = [(x_goal_m, 20.0 * i) for i in range(count)]
     scene = stage([driver(0.0, 20.0 * i, speed_mps=10.0, goal_m=goal) for i, goal in enumerate(goals)])
     batch = batch_of(scene, coplayers=coplayers, **choices)
@@ -38,7 +30,7 @@ def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
 def test_each_episode_draws_as_many_as_the_config_says(coplayers, expected):
     batch = batch_of(TOWN, num_worlds=6, coplayers=coplayers, **SHORT)
     drawn = [batch.coplayer.reshape(6, 8).copy()]
-    for _ in play(batch, 40):
+    for _ in play_randomly(batch, 40):
         drawn.append(batch.coplayer.reshape(6, 8).copy())
         if not batch.first.any():
             assert (drawn[-1] == drawn[-2]).all()
@@ -61,10 +53,10 @@ def test_every_agent_is_as_likely_as_any_other():
 def test_co_players_change_no_other_draw_and_no_motion():
     """Candidate goals, weights and hidden values are drawn as without them."""
     choices = {"reward_ranges": {"goal": (0.5, 1.5)}, "hidden": {"steering_gain": (0.5, 1.5)}, **IGNORE_ALL, **SHORT}
-    plain, seated = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
-    for _ in zip(play(plain, 20), play(seated, 20)):
+    plain, with_coplayers = batch_of(TOWN, **choices), batch_of(TOWN, coplayers=3, **choices)
+    for _ in zip(play_randomly(plain, 20), play_randomly(with_coplayers, 20)):
         for name, array in plain._core.arrays.items():
-            assert (array == seated._core.arrays[name]).all(), name
+            assert (array == with_coplayers._core.arrays[name]).all(), name
 
 
 def test_absent_agents_are_never_drawn():
@@ -79,9 +71,9 @@ def test_absent_agents_are_never_drawn():
 def test_a_trial_ends_with_the_last_ego_and_cuts_the_co_players(max_trials):
     """Egos reach their goals, 5 m ahead; the co-player, whose goal is as near, is held back by full braking."""
     batch = egos_first(max_trials=max_trials, on_goal="stop")
-    brake = np.array([3 * 13 + 6, 3 * 13 + 6, 6])
+    actions = np.array([COAST_ACTION, COAST_ACTION, BRAKE_ACTION])
     while not batch.trial_ended.any():
-        batch.step(brake)
+        batch.step(actions)
     last = max_trials == 1
     assert batch.trial_ended.all()
     assert [OUTCOMES[code] for code in batch.outcome] == ["goal", "goal", "timeout"]
@@ -91,11 +83,11 @@ def test_a_trial_ends_with_the_last_ego_and_cuts_the_co_players(max_trials):
 
 
 def test_an_event_of_a_co_player_is_its_own():
-    """The co-player stops at its goal, the egos drive on past theirs; its channels are those of any agent."""
+    """It stops at its goal while the egos brake; its channels are those of any agent."""
     batch = egos_first(on_goal="stop")
-    turn = np.array([6, 6, 3 * 13 + 6])  # egos brake
+    actions = np.array([BRAKE_ACTION, BRAKE_ACTION, COAST_ACTION])
     while not batch.stopped[2]:
-        batch.step(turn)
+        batch.step(actions)
     assert not batch.trial_ended.any() and batch.terminations.tolist() == [False, False, True]
     assert batch.rewards[2] == 1.0
 
@@ -104,8 +96,7 @@ def test_the_share_of_stopped_agents_is_of_egos():
     """Two of four agents stop: a share of 1/2 with co-players and egos alike, of 1 where they are the only egos."""
     for coplayers, ends in ((1, False), (2, True)):
         batch = egos_first(count=4, coplayers=coplayers, on_goal="stop", stopped_share_limit=0.9)
-        go, hold = 3 * 13 + 6, 6
-        actions = np.array([go, go, hold, hold])
+        actions = np.array([COAST_ACTION, COAST_ACTION, BRAKE_ACTION, BRAKE_ACTION])
         while not batch.stopped[:2].all():
             batch.step(actions)
         assert batch.trial_ended.all() == ends
@@ -118,7 +109,7 @@ def test_reports_are_of_egos_or_of_co_players():
     """Every trial is in one of the two reports, by who drove; records have it too."""
     batch = Batch(TOWN, num_worlds=3, trial_records=50, config=DriveConfig(coplayers=3, log_ema_alpha=0.0, **SHORT))
     batch.reset()
-    for _ in play(batch, 80):
+    for _ in play_randomly(batch, 80):
         pass
     records = {of: batch.metrics(by="world", of=of) for of in ("ego", "coplayer")}
     averages = {of: batch.metrics(of=of) for of in ("ego", "coplayer")}
@@ -139,7 +130,7 @@ def test_reports_are_of_egos_or_of_co_players():
 def test_a_batch_without_co_players_has_reports_of_egos_alone():
     batch = Batch(TOWN, trial_records=5, config=DriveConfig(**SHORT))
     batch.reset()
-    for _ in play(batch, 20):
+    for _ in play_randomly(batch, 20):
         pass
     assert batch.metrics(of="coplayer")["score"].n == 0 and batch.metrics()["trials"].n > 0
     assert not batch.trial_records()["coplayer"].any()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, log_replay, stage
+from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, log_replay, play_randomly, stage
 
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
@@ -16,14 +16,11 @@ def feature(batch, name):
     return batch.critic_observations[:, found.slice].astype(float) / found.scale
 
 
-def play(batch, steps, seed=0):
+def play(batch, steps):
     """Steps with seeded actions; yields after the reset and after each of them."""
-    rng = np.random.default_rng(seed)
     batch.reset()
     yield
-    for _ in range(steps):
-        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
-        yield
+    yield from play_randomly(batch, steps)
 
 
 def in_frame_of(vehicles, agent, x_m, y_m):
@@ -62,6 +59,7 @@ def test_the_time_that_is_left_is_observed_by_whom_the_config_names(time_left, o
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_partner_slots_have_the_goals_of_the_agents_in_them(dropout):
     """A log-replay vehicle has no goal; a removed partner leaves its slot."""
+    # three agents, of which one reaches its goal, and a log-replay vehicle
     goals = [(70.0, 5.0), (4.0, 20.0), (20.0, 60.0)]
     scene = stage([driver(0.0, 0.0, 0.3, goal_m=goals[0]), driver(0.0, 20.0, speed_mps=8.0, goal_m=goals[1]),
                    driver(0.0, 40.0, goal_m=goals[2]), log_replay([(9.0, -20.0, 0.0, 0.0)] * 30)])
@@ -77,6 +75,7 @@ def test_partner_slots_have_the_goals_of_the_agents_in_them(dropout):
             places = [batch.observations[agent, own[f"partners/{axis}"].slice] * 100 for axis in "xy"]
             filled = batch.observations[agent, own["partners/kind"].slice] > 0
             for slot in range(4):
+                # the goal of the partner that the agent observes at the place of this slot
                 exists, x, y = (batch.critic_observations[agent, theirs[f"partner_goals/{name}"].slice][slot]
                                 for name in ("exists", "x", "y"))
                 partners = [other for other in range(4) if other != agent and filled[slot] and in_frame_of(

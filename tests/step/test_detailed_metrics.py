@@ -5,7 +5,17 @@ import math
 import numpy as np
 import pytest
 from scripted_events import wall
-from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, stage
+from scripted_scenes import (
+    ACTION_COUNT,
+    COAST_ACTION,
+    IGNORE_ALL,
+    STEERING_BINS,
+    STRAIGHT,
+    Actor,
+    batch_of,
+    driver,
+    stage,
+)
 
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene, trial_metrics
 from drive_env.reports import QUOTIENTS
@@ -42,18 +52,20 @@ def gaps(vehicles, agents):
 
 
 def test_the_metrics_of_a_trial_are_those_of_its_steps():
+    # a trial of random driving, and the state after each of its steps
     agents, steps = 8, 50
     scene = generate_scene("intersection", seed=4, agents=agents)
     batch = Batch([scene], trial_records=1, config=DriveConfig(
         detailed_metrics=True, trial_steps=steps, dynamics={"max_speed_mps": 25.0},
         observation={"partners": 4, "roads": 4}, **IGNORE_ALL))
     batch.reset()
-    rng, states, nearest, collides = np.random.default_rng(5), [], [], []
+    rng, states, nearest = np.random.default_rng(5), [], []
     for _ in range(steps):
-        batch.step(rng.choice([0, 5, 6, 6], agents) * 13 + rng.integers(4, 9, agents))
+        batch.step(rng.choice([0, 5, 6, 6], agents) * STEERING_BINS + rng.integers(4, 9, agents))
         states.append({name: values[0].astype(float) for name, values in batch._core.state.items()})
         nearest.append(gaps(batch.vehicles(), agents))
     records = batch.trial_records()
+    # (steps, agents) facts, and quantities that several metrics need
     fact = {name: np.stack([state[name][:agents] for state in states]) for name in states[0]
             if len(states[0][name]) >= agents}
     limits = np.concatenate([scene.roads.speed_limit_mps, [0.0]])[fact["lane"].astype(int)]
@@ -62,6 +74,7 @@ def test_the_metrics_of_a_trial_are_those_of_its_steps():
     left = np.hypot(fact["goal_x_m"] - fact["x_m"], fact["goal_y_m"] - fact["y_m"])
     start = np.hypot(*(scene.objects.goal_m - np.stack([scene.objects.x_m[0], scene.objects.y_m[0]], axis=1)).T)
     reached = fact["had_goal"][-1] > 0
+    # each metric by its definition
     expected = {
         "progress": np.where(reached, 1.0, np.maximum(1.0 - left[-1] / start, 0.0)),
         "max_progress": np.where(reached, 1.0, np.maximum(1.0 - left.min(axis=0) / start, 0.0)),
@@ -82,7 +95,7 @@ def test_the_metrics_of_a_trial_are_those_of_its_steps():
 def test_the_gap_is_that_of_boxes_and_at_most_50_m():
     scene = stage([driver(), Actor(10.0), driver(0.0, 40.0), driver(0.0, 500.0)])
     batch = batch_of(scene, detailed_metrics=True, trial_steps=1)
-    batch.step([3 * 13 + 6] * 3)
+    batch.step([COAST_ACTION] * 3)
     assert batch._core.state["min_gap_m"][0].tolist() == [6.0, 38.0, 50.0]
 
 
@@ -90,7 +103,7 @@ def test_progress_is_the_share_of_the_way_covered_at_the_end_and_at_most():
     """20 m to a goal at its left: 10 m past the point nearest to it, sqrt(200) m are left of the way of sqrt(500) m."""
     batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(20.0, 10.0))]), detailed_metrics=True, trial_steps=30)
     for _ in range(30):
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
     report = batch.metrics()
     assert report["progress"].value == pytest.approx(1 - math.sqrt(200 / 500), abs=1e-4)
     assert report["max_progress"].value == pytest.approx(1 - 10 / math.sqrt(500), abs=1e-4)
@@ -101,7 +114,7 @@ def test_progress_is_complete_once_the_goal_was_reached(on_goal):
     batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(20.0, 0.0))]), detailed_metrics=True, trial_steps=60,
                      on_goal=on_goal)
     while not batch.trial_ended[0]:
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
     report = batch.metrics()
     assert report["goal"].value == report["progress"].value == report["max_progress"].value == 1.0
 
@@ -110,7 +123,7 @@ def test_hard_braking_counts_its_onsets():
     """Two steps at -4 m/s2, a pause, and one more."""
     batch = batch_of(stage([driver(speed_mps=20.0)]), detailed_metrics=True, trial_steps=6)
     for acceleration_bin in (0, 0, 3, 2, 0, 3):
-        batch.step([acceleration_bin * 13 + 6])
+        batch.step([acceleration_bin * STEERING_BINS + STRAIGHT])
     assert batch.metrics()["hard_brakings"].value == 2.0
 
 
@@ -121,7 +134,7 @@ def test_distance_per_infraction_is_a_quotient_of_sums_not_a_mean_of_quotients()
         batch = Batch([edge], trial_records=1, config={"detailed_metrics": True, "trial_steps": 10, **IGNORE_ALL})
         batch.reset()
         for _ in range(10):
-            batch.step(np.full(batch.num_agents, 3 * 13 + 6))
+            batch.step(np.full(batch.num_agents, COAST_ACTION))
         for report in (batch.metrics(), trial_metrics(batch.trial_records())):
             assert report["distance_per_infraction_m"] == pytest.approx(expected, nan_ok=True)
 
@@ -133,7 +146,7 @@ def test_goals_per_km_and_time_per_goal_are_quotients_of_sums():
         batch = Batch([scene], trial_records=1, config={"detailed_metrics": True, "trial_steps": 40, **IGNORE_ALL})
         batch.reset()
         for _ in range(40):
-            batch.step(np.full(batch.num_agents, 3 * 13 + 6))
+            batch.step(np.full(batch.num_agents, COAST_ACTION))
         for report in (batch.metrics(), trial_metrics(batch.trial_records())):
             assert report["goals_per_km"].value == pytest.approx(per_km)
             assert report["time_per_goal_s"].value == pytest.approx(time_s, nan_ok=True)
@@ -146,7 +159,7 @@ def test_detailed_metrics_are_in_reports_and_records_on_request_and_change_nothi
     for batch in (plain, detailed):
         batch.reset(seed=1)
     for step in range(45):
-        actions = np.random.default_rng(step).integers(0, 91, 6)
+        actions = np.random.default_rng(step).integers(0, ACTION_COUNT, 6)
         plain.step(actions), detailed.step(actions)
         assert (plain.observations == detailed.observations).all() and (plain.rewards == detailed.rewards).all()
     assert set(detailed.metrics()) - set(plain.metrics()) == {*DETAILED, *QUOTIENTS}

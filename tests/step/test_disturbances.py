@@ -2,23 +2,23 @@
 
 import numpy as np
 import pytest
+from scripted_scenes import IGNORE_ALL
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, generate_scene
 
 TOWNS = [generate_scene("town", seed=seed, agents=6) for seed in range(2)]
 KINDS = {"partner_blindness": "blind_steps", "phantom_braking": "braking_steps"}
-IGNORE = {"on_collision": "ignore", "on_offroad": "ignore", "on_goal": "ignore"}
 
 
 def made(disturbances, num_worlds=4, **choices):
     config = DriveConfig(disturbances=disturbances, **{
-        "trial_steps": 400, "observation": {"partners": 4, "roads": 0}, **IGNORE, **choices})
+        "trial_steps": 400, "observation": {"partners": 4, "roads": 0}, **IGNORE_ALL, **choices})
     batch = Batch(TOWNS, num_worlds=num_worlds, config=config, threads=1, seed=2)
     batch.reset()
     return batch
 
 
-def left(batch, kind):
+def steps_left(batch, kind):
     """(agents,): steps for which the disturbance of that kind is still on."""
     return batch._core.state[KINDS[kind]].reshape(-1).copy()
 
@@ -27,7 +27,7 @@ def left(batch, kind):
 def test_agents_can_have_one_with_half_the_probability_of_the_config(kind):
     worlds, agents, most = 400, 6, 0.4
     with made({kind: most, "trigger_probability": 1.0}, worlds, trial_steps=2) as batch:
-        can_have = left(batch, kind).reshape(worlds, agents) > 0
+        can_have = steps_left(batch, kind).reshape(worlds, agents) > 0
     # Uniform p from 0 to `most`: the variance of a world's share is most**2 / 12 + E[p (1 - p)] / agents.
     deviation = np.sqrt((most**2 / 12 + (most / 2 - most**2 / 3) / agents) / worlds)
     assert abs(can_have.mean() - most / 2) < 3 * deviation
@@ -37,12 +37,12 @@ def test_agents_can_have_one_with_half_the_probability_of_the_config(kind):
 @pytest.mark.parametrize("duration_s, steps", [(1.0, 10), (3.0, 30), (0.04, 1)])
 def test_it_begins_with_its_probability_for_those_that_can_have_it_and_lasts_its_time(kind, duration_s, steps):
     with made({kind: 1.0, "trigger_probability": 1.0}, 16) as batch:
-        can_have = left(batch, kind) > 0
+        can_have = steps_left(batch, kind) > 0
     with made({kind: 1.0, "trigger_probability": 0.03, "duration_s": duration_s}, 16) as batch:
-        counts = [left(batch, kind)]
+        counts = [steps_left(batch, kind)]
         for _ in range(300):
             batch.step(batch.actions)
-            counts.append(left(batch, kind))
+            counts.append(steps_left(batch, kind))
     before, after = np.array(counts[:-1]), np.array(counts[1:])
     begins = (before <= 1) & (after > 0)  # also one right after another
     assert set(after[begins]) == {steps} and (after[before > 1] == before[before > 1] - 1).all()
@@ -56,7 +56,7 @@ def test_steps_under_a_disturbance_are_invalid_and_not_rewarded():
     with made({"partner_blindness": 1.0, "phantom_braking": 1.0, "duration_s": 0.5}, max_trials=2, trial_steps=40,
               on_goal="remove", on_collision="stop", reward={"time_per_s": -1.0}) as batch:
         for _ in range(160):
-            disturbed = np.any([left(batch, kind) > 0 for kind in KINDS], axis=0)
+            disturbed = np.any([steps_left(batch, kind) > 0 for kind in KINDS], axis=0)
             waits, restarts = batch.waits.copy(), batch.trial_ended.copy()
             batch.step(batch.actions)
             np.testing.assert_array_equal(batch.invalid_step, waits | (disturbed & ~restarts))
@@ -71,7 +71,7 @@ def test_an_agent_that_is_blind_observes_no_vehicle_and_nothing_else_changes():
     form = DictObservation(clear.config)
     for _ in range(80):
         parts, expected = form.split(blind.observations), form.split(clear.observations)
-        is_blind = left(blind, "partner_blindness") > 0
+        is_blind = steps_left(blind, "partner_blindness") > 0
         assert not parts["partners"][is_blind].any()
         np.testing.assert_array_equal(parts["partners"][~is_blind], expected["partners"][~is_blind])
         np.testing.assert_array_equal(parts["ego"], expected["ego"])
@@ -83,7 +83,7 @@ def test_an_agent_that_is_blind_observes_no_vehicle_and_nothing_else_changes():
 
 def test_the_critic_of_a_blind_agent_observes_no_goals_of_partners():
     with made({"partner_blindness": 1.0, "trigger_probability": 1.0}, critic_observations=True) as batch:
-        is_blind = left(batch, "partner_blindness") > 0
+        is_blind = steps_left(batch, "partner_blindness") > 0
         goals = batch.critic_observations[:, batch.critic_layout()["partner_goals/exists"].slice]
         assert not goals[is_blind].any() and goals[~is_blind].any() and is_blind.any()
 
@@ -92,7 +92,7 @@ def test_the_critic_of_a_blind_agent_observes_no_goals_of_partners():
 def test_an_agent_that_brakes_comes_to_rest_whatever_its_actions_are(model):
     with made({"phantom_braking": 1.0, "trigger_probability": 1.0, "duration_s": 40.0}, 2, action_type="continuous",
               dynamics={"model": model, "min_speed_mps": -3.0}) as batch:
-        brakes = left(batch, "phantom_braking") > 0
+        brakes = steps_left(batch, "phantom_braking") > 0
         speeds = [batch.observations[:, 1].copy()]
         for _ in range(150):
             batch.actions[:] = (1.0, 0.7)
@@ -108,7 +108,7 @@ def test_braking_has_the_full_deceleration_and_keeps_the_wheels():
     with made({"phantom_braking": 1.0, "duration_s": 2.0}, action_type="continuous") as batch:
         checked = 0
         for _ in range(100):
-            brakes = left(batch, "phantom_braking") > 0
+            brakes = steps_left(batch, "phantom_braking") > 0
             before = batch.observations.copy()
             batch.actions[:] = (1.0, 0.5)
             batch.step(batch.actions)
@@ -125,7 +125,7 @@ def test_every_trial_of_an_episode_has_the_same_disturbances():
         for _ in range(2):
             seen = []
             for _ in range(31):
-                seen.append([left(batch, kind) for kind in KINDS])
+                seen.append([steps_left(batch, kind) for kind in KINDS])
                 batch.step(batch.actions)
             trials.append(seen)
     np.testing.assert_array_equal(*trials)

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from scripted_events import COLLISION, GOAL, OFFROAD, REWARDS, TURNS, begins, figures, oscillate, wall
+from scripted_events import REWARDS, TURNS, begins, figures, oscillate, wall
 from scripted_scenes import (
     IGNORE_ALL,
     Actor,
@@ -14,6 +14,7 @@ from scripted_scenes import (
     onsets,
     stage,
 )
+from world_rollout import COLLISION, GOAL, OFFROAD
 
 from drive_env import RewardConfig
 
@@ -96,8 +97,8 @@ def test_what_separates_and_overlaps_again_is_rewarded_again(what, roads, others
     ("collision_onset", [], [Actor(1.0, 0.0, length_m=0.5), Actor(31.0, 0.0, length_m=0.5)]),
     ("offroad_onset", [wall(-1.0), wall(39.0)], []),
 ])
-def test_over_one_thing_before_a_step_and_over_another_behind_it(what, roads, others):
-    """Another vehicle is another collision; another road edge is not, since off-road is one state."""
+def test_from_one_vehicle_onto_another_in_a_step_is_a_collision_and_from_edge_to_edge_no_event(what, roads, others):
+    """Each vehicle is a contact of its own, while off-road is one state, whichever edge is overlapped."""
     record = drive(batch_of(stage([driver(speed_mps=40.0), *others], roads, dt_s=1.0), **IGNORE_ALL), 1)
     assert onsets(record, what) == ([0] if what == "collision_onset" else [])
 
@@ -173,7 +174,7 @@ def test_all_events_of_one_step_are_rewarded_in_it():
     assert record["outcome"][11, 0] == COLLISION and figures(batch, "score", "goal") == (0, 1)
 
 
-def test_a_goal_may_ask_for_a_low_speed():
+def test_a_goal_may_require_a_low_speed():
     scene = stage([driver(speed_mps=5.0, goal_m=(20.0, 0.0))])
     fast = batch_of(scene, goal_max_speed_mps=2.0, **IGNORE_ALL)
     assert not drive(fast, 100)["goal_onset"].any()

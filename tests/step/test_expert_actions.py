@@ -10,7 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import samples
-from scripted_scenes import IGNORE_ALL, Actor, batch_of, changed, driver, stage
+from scripted_scenes import (
+    ACCELERATION_BINS,
+    COAST,
+    COAST_ACTION,
+    IGNORE_ALL,
+    STEERING_BINS,
+    STRAIGHT,
+    Actor,
+    batch_of,
+    changed,
+    driver,
+    stage,
+)
 
 import drive_env
 from drive_env import Batch, DriveConfig, SceneError, generate_scene
@@ -27,7 +39,7 @@ MODEL_LIMITS_M = {"delta_local": (0.0, 0.0), "state": (0.0, 0.0), "jerk": (1.2, 
 """Bounds of the mean and the largest average displacement error; 0.5 and 1.5 of models that are not listed."""
 
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
-NO_CONTROL = {"discrete": 45, "multi_discrete": [3, 6], "continuous": [0.0, 0.0]}
+NO_CONTROL = {"discrete": COAST_ACTION, "multi_discrete": [COAST, STRAIGHT], "continuous": [0.0, 0.0]}
 
 AVERAGE_LIMIT_M, FINAL_LIMIT_M = 0.7, 1.1
 """Bounds of the displacement errors of any object on the real scenes."""
@@ -121,8 +133,8 @@ def played(action_type, steps=40, seed=3):
         if action_type == "continuous":
             actions.append(rng.uniform(-1, 1, (1, 2)).astype(np.float32))
         else:
-            bins = np.array([rng.integers(0, 7), rng.integers(0, 13)])
-            actions.append(np.array([13 * bins[0] + bins[1]]) if action_type == "discrete" else bins[None])
+            bins = np.array([rng.integers(ACCELERATION_BINS), rng.integers(STEERING_BINS)])
+            actions.append(np.array([STEERING_BINS * bins[0] + bins[1]]) if action_type == "discrete" else bins[None])
         batch.step(actions[-1])
     assert min(pose[3] for pose in log) > 2.0
     return stage([Actor(log=tuple(log), goal_m=(9e3, 0.0))]), np.array(actions[:steps])

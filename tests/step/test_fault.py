@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from scripted_events import TURNS
-from scripted_scenes import batch_of, driver, log_replay, stage, standing
+from scripted_scenes import COAST_ACTION, batch_of, driver, log_replay, stage, standing
 
 FRAMES = 30
 LANES = [("lane", [(-50.0, y_m), (80.0, y_m)]) for y_m in (0.0, 3.5)]
@@ -53,11 +53,11 @@ def test_a_staged_contact_has_the_verdicts_of_both_rules(agent, other, roads, by
     while not state["collision_onset"][0, 0]:
         assert state["clock_steps"][0, 0] < FRAMES - 1, "they did not meet"
         assert not state["had_fault_by_bearing"][0, 0] and not state["had_fault_by_bumper"][0, 0]
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
     assert bool(state["had_fault_by_bearing"][0, 0]) is by_bearing
     assert bool(state["had_fault_by_bumper"][0, 0]) is by_bumper
     while not batch.trial_ended[0]:
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
     report = batch.metrics()
     assert (report["at_fault_collision"].value, report["at_fault_collision_nuplan"].value) == (by_bearing, by_bumper)
 
@@ -69,7 +69,7 @@ def test_the_bearing_is_that_from_the_rear_axle_of_the_hidden_wheelbase(factor, 
     batch = batch_of(scene, detailed_metrics=True, trial_steps=FRAMES - 1,
                      hidden={"wheelbase_factor": (factor, factor)})
     while not batch.trial_ended[0]:
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
     assert batch.metrics()["collision"].value == 1 and batch.metrics()["at_fault_collision"].value == in_front
 
 
@@ -81,5 +81,5 @@ def test_a_lane_that_is_wide_enough_is_not_left():
         scene = dataclasses.replace(scene, roads=dataclasses.replace(scene.roads, width_m=widths))
         batch = batch_of(scene, detailed_metrics=True, trial_steps=FRAMES)
         while not batch.waits[0]:
-            batch.step([3 * 13 + 6])
+            batch.step([COAST_ACTION])
         assert batch.metrics()["at_fault_collision_nuplan"].value == fault

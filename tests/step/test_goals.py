@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scripted_scenes import batch_of, driver, stage
+from scripted_scenes import COAST_ACTION, batch_of, driver, stage
 
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver
 from drive_env.scenes import LaneGraph
 
-COASTS = {"on_goal": "next", "on_offroad": "ignore"}
+NEXT = {"on_goal": "next", "on_offroad": "ignore"}
 
 
 def straight(lengths_m, successors=None, **options):
@@ -20,14 +20,14 @@ def straight(lengths_m, successors=None, **options):
                   [("lane", [(start, 0.0), (end, 0.0)]) for start, end in zip(ends_m, ends_m[1:])])
     links = [[i + 1] for i in range(len(lengths_m) - 1)] + [[]] if successors is None else successors
     lanes = LaneGraph(np.cumsum([0, *map(len, links)]).astype(np.int32), np.array(sum(links, []), np.int32))
-    return batch_of(replace(scene, lanes=lanes), **{**COASTS, **options})
+    return batch_of(replace(scene, lanes=lanes), **{**NEXT, **options})
 
 
 def coast(batch, steps):
     """The goal's x after every step, and whether a goal was reached in it."""
     found = []
     for _ in range(steps):
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
         found.append((batch.trial_state()["goal_m"][0, 0], batch.step_events()["goal"][0]))
     return np.array(found).T
 
@@ -69,7 +69,7 @@ def test_a_part_of_a_limited_number_of_goals_makes_no_score():
 
 def test_a_goal_on_no_lane_is_the_last():
     scene = stage([driver(0.0, speed_mps=10.0, goal_m=(10.0, 0.0))], [("lane", [(0.0, 6.0), (90.0, 6.0)])])
-    batch = batch_of(scene, **COASTS)
+    batch = batch_of(scene, **NEXT)
     _, reached = coast(batch, 8)
     assert reached[-1] and batch.terminations[0]
 
@@ -85,15 +85,15 @@ def drawn_goals(seed, spacing_m=15.0, trials=2):
     lanes = [[(0.0, 0.0), (20.0, 0.0)], [(20.0, 0.0), (60.0, 40.0)], [(20.0, 0.0), (60.0, -40.0)]]
     scene = stage([driver(0.0, speed_mps=10.0, goal_m=(10.0, 0.0))], [("lane", lane) for lane in lanes])
     scene = replace(scene, lanes=LaneGraph(np.int32([0, 2, 2, 2]), np.int32([1, 2])))
-    config = DriveConfig(**COASTS, goal_spacing_m=spacing_m, trial_steps=12, max_trials=trials)
+    config = DriveConfig(**NEXT, goal_spacing_m=spacing_m, trial_steps=12, max_trials=trials)
     found = []
     with Batch([scene], num_worlds=60, config=config, seed=seed) as batch:
         batch.reset()
         for _ in range(trials):
             for _ in range(12):
-                batch.step(np.full(60, 45))
+                batch.step(np.full(60, COAST_ACTION))
             found.append([batch.trial_state(world)["goal_m"][0] for world in range(60)])
-            batch.step(np.full(60, 45))
+            batch.step(np.full(60, COAST_ACTION))
     return np.array(found)
 
 
@@ -140,7 +140,7 @@ def test_rates_count_every_goal():
 def test_no_step_is_so_long_that_it_passes_a_goal_within_its_radius(offset_m, reached):
     """At 40 m/s, 4 m a step."""
     scene = stage([driver(0.0, offset_m, speed_mps=40.0, goal_m=(10.0, 0.0))], [("lane", [(0.0, 0.0), (90.0, 0.0)])])
-    _, onsets = coast(batch_of(scene, **COASTS), 5)
+    _, onsets = coast(batch_of(scene, **NEXT), 5)
     assert onsets.any() == reached
 
 
@@ -148,7 +148,7 @@ def test_critics_observe_the_present_goal():
     batch = straight([200.0], goal_spacing_m=25.0, trial_steps=150, critic_observations=True)
     feature, seen_m = batch.critic_layout()["critic/goal_x"], []
     for _ in range(60):
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
         ahead_m = batch.critic_observations[0, feature.slice][0] / feature.scale
         seen_m.append(batch.vehicles()["x_m"][0] + ahead_m - batch.trial_state()["goal_m"][0, 0])
     assert np.abs(seen_m).max() < 1e-3 and batch.trial_state()["goals_reached"][0] == 3
@@ -165,7 +165,7 @@ def test_co_players_get_goals_of_their_own_and_masks_do_not_depend_on_goals():
                          on_offroad="ignore", **choices)
         masks.append([])
         for _ in range(60):
-            batch.step(np.full(3, 3 * 13 + 6))
+            batch.step(np.full(3, COAST_ACTION))
             masks[-1].append(batch.action_mask.copy())
     assert (np.array(masks[0]) == masks[1]).all() and not np.all(masks)
     assert batch.trial_state()["goals_reached"].tolist() == [3, 3, 3]
@@ -195,11 +195,11 @@ def test_the_observed_goals_are_those_that_the_agent_gets_later():
     scene = stage([driver(0.0, speed_mps=10.0, heading_rad=0.01, goal_m=(10.0, 0.0))],
                   [("lane", lane) for lane in lanes])
     scene = replace(scene, lanes=LaneGraph(np.int32([0, 2, 3, 4, 4, 4]), np.int32([1, 2, 3, 4])))
-    batch = batch_of(scene, **COASTS, goal_spacing_m=25.0, goal_radius_m=6.0, observation={"goals": 5})
+    batch = batch_of(scene, **NEXT, goal_spacing_m=25.0, goal_radius_m=6.0, observation={"goals": 5})
     seen, got = observed_goals(batch), [batch.trial_state()["goal_m"][0]]
     assert seen[:, 4].tolist() == pytest.approx([0, 1, 2, 3], abs=1e-5)  # a fifth goal would be beyond the lanes
     while not batch.trial_ended[0]:
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
         if batch.step_events()["goal"][0] and not batch.removed[0]:
             got.append(batch.trial_state()["goal_m"][0])
             assert observed_goals(batch)[:, :4] == pytest.approx(seen[len(got) - 1 :, :4], abs=1e-3)
@@ -213,7 +213,7 @@ def test_no_more_goals_are_observed_than_the_agent_has_left():
     batch = straight([200.0], goal_spacing_m=25.0, max_goals=3, observation={"goals": 4})
     counts = [len(observed_goals(batch))]
     for _ in range(40):
-        batch.step([3 * 13 + 6])
+        batch.step([COAST_ACTION])
         counts.append(len(observed_goals(batch)))
     assert sorted(set(counts)) == [1, 2, 3] and counts == sorted(counts, reverse=True)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bare_scene import COAST
 from overpass import ABOVE, BELOW, SPEED_MPS, crossing_logs, overpass, raised, stop_sign
-from scripted_scenes import IGNORE_ALL, batch_of, driver, onsets, stage
-from scripted_scenes import drive as drive_steps
+from scripted_scenes import BRAKE_ACTION, COAST_ACTION, IGNORE_ALL, batch_of, drive, driver, onsets, stage
 
 from drive_env.config import DriveConfig
 from drive_env.drivers.lane import LaneDriver
@@ -20,7 +18,7 @@ EVENTS = ("collision_onset", "offroad_onset")
 
 def events_of(scene, **choices):
     """The steps of each event of the first agent, while it drives straight on over the crossing."""
-    record = drive_steps(batch_of(scene, **IGNORE_ALL, **choices), STEPS)
+    record = drive(batch_of(scene, **IGNORE_ALL, **choices), STEPS)
     assert record["x_m"][-1, 0] > 10.0
     return [onsets(record, name) for name in EVENTS]
 
@@ -45,7 +43,7 @@ def test_a_goal_on_the_bridge_is_not_reached_from_below():
     for goal_above, reached in ((True, False), (False, True)):
         scene = overpass(BRIDGE_M, cars, on_bridge=(False,))
         scene.objects.goal_z_m[0] += BRIDGE_M * goal_above
-        record = drive_steps(batch_of(scene, **IGNORE_ALL), STEPS)
+        record = drive(batch_of(scene, **IGNORE_ALL), STEPS)
         assert (len(onsets(record, "goal_onset")) == 1) == reached
 
 
@@ -58,7 +56,7 @@ def test_an_agent_observes_what_it_would_without_the_other_level(selection):
                      observation=observation | {"road_selection": "exact"})
     for _ in range(STEPS):
         for each in (batch, alone):
-            each.step(np.full(each.num_agents, COAST))
+            each.step(np.full(each.num_agents, COAST_ACTION))
         found, expected = batch.observations[0], alone.observations[0]
         first = batch.observation_layout()["roads/x"].offset  # the order of slots is that of the grid
         assert np.array_equal(found[:first], expected[:first])
@@ -74,7 +72,7 @@ def test_an_image_shows_what_it_would_without_the_other_level():
         stage([driver(-20.0, 0.0, 0.0, SPEED_MPS)], BELOW), **choices)
     for _ in range(STEPS):
         for each in (batch, alone):
-            each.step(np.full(each.num_agents, COAST))
+            each.step(np.full(each.num_agents, COAST_ACTION))
         assert np.array_equal(batch.images[0], alone.images[0])
     controls = layers.index("controls")
     assert batch.images[1, controls].any() and batch.images[1, 0].any() and batch.images[0, 0].any()
@@ -86,7 +84,7 @@ def test_a_car_on_a_ramp_follows_its_height():
     scene = raised(scene, [0.5, 12.0], np.where(np.arange(len(points_m)) < len(points_m) // 2, points_m, 12.0))
     batch = batch_of(scene, **IGNORE_ALL)
     for _ in range(STEPS):
-        batch.step(np.full(2, COAST))
+        batch.step(np.full(2, COAST_ACTION))
         vehicles = batch.vehicles()
         assert vehicles["z_m"] == pytest.approx([0.05 * (vehicles["x_m"][0] + 100.0), 12.0], abs=1e-4)
 
@@ -102,7 +100,7 @@ def test_an_agent_has_the_lane_of_its_level():
     lanes = [("lane", [(-100.0, y_m), (100.0, y_m)]) for y_m in (1.0, 0.0)]
     scene = stage([driver(-20.0, 0.0, 0.0, SPEED_MPS)], lanes)
     batch = batch_of(raised(scene, [0.0], [0.0, 0.0, 6.0, 6.0]), **IGNORE_ALL, detailed_metrics=True)
-    batch.step(np.full(1, COAST))
+    batch.step(np.full(1, COAST_ACTION))
     assert batch._core.state["lane"].tolist() == [[0]]
     assert batch._core.state["lane_offset_m"] == pytest.approx(-1.0)
 
@@ -110,7 +108,7 @@ def test_an_agent_has_the_lane_of_its_level():
 def test_a_vehicle_on_another_level_has_no_time_to_collision():
     for height_m, is_near in ((BRIDGE_M, False), (0.0, True)):
         batch = batch_of(overpass(height_m), **IGNORE_ALL, detailed_metrics=True)
-        batch.step(np.full(2, COAST))
+        batch.step(np.full(2, COAST_ACTION))
         assert (batch._core.state["time_to_collision_s"][0, 0] < 3.0) == is_near
         assert (batch._core.state["min_gap_m"][0, 0] < 50.0) == is_near
 
@@ -123,7 +121,7 @@ def test_a_stop_sign_of_the_bridge_does_not_stop_traffic_below():
         assert batch.observations[0, batch.observation_layout()["controls/kind"].offset].any() == violations
         found = 0
         for _ in range(STEPS):
-            batch.step(np.full(2, COAST))
+            batch.step(np.full(2, COAST_ACTION))
             found += batch.step_events()["stop_sign"][0]
         assert found == violations
 
@@ -136,7 +134,7 @@ def test_rule_based_vehicles_yield_on_their_own_level_only():
         batch = batch_of(scene, **IGNORE_ALL, others="idm", trial_steps=50)
         speeds_mps = []
         for _ in range(STEPS):
-            batch.step(np.full(1, 6))  # brakes, and stands
+            batch.step(np.full(1, BRAKE_ACTION))
             vehicles = batch.vehicles()
             speeds_mps.append(vehicles["speed_mps"][1:])
             assert vehicles["z_m"][1:] == pytest.approx([0.0, height_m])
@@ -149,7 +147,7 @@ def test_next_goals_stay_on_their_level():
     cars = [driver(0.0, -20.0, np.pi / 2, SPEED_MPS, goal_m=(2.0, 0.0))]
     batch = batch_of(overpass(BRIDGE_M, cars, on_bridge=(True,)), on_goal="next", goal_spacing_m=30.0,
                      goal_radius_m=3.0)
-    drive_steps(batch, STEPS)
+    drive(batch, STEPS)
     assert batch.trial_state()["goal_m"].tolist() == [[0.0, 30.0]]
     assert batch._core.state["goal_z_m"].tolist() == [[BRIDGE_M]]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scripted_scenes import IGNORE_ALL, batch_of, driver, stage
+from scripted_scenes import COAST_ACTION, IGNORE_ALL, STEERINGS_RAD, batch_of, discrete, driver, stage
 
 from drive_env import Batch, CallError, ConfigError, DriveConfig, HiddenConfig, generate_scene
 from drive_env.binding import choices
@@ -92,7 +92,7 @@ def test_agents_are_late_by_different_delays():
     assert_same_motion(varied, begin(), actions, late)
 
 
-def test_friction_is_that_of_the_road_in_each_place():
+def test_a_drawn_friction_has_the_effect_of_that_friction_in_the_config():
     varied = begin("grip", hidden={"friction": (0.25, 0.25)})
     actions = actions_of(varied, 40)
     assert_same_motion(varied, begin(dynamics={"model": "grip", "friction": 0.25}), actions, actions)
@@ -123,7 +123,7 @@ def town(hidden, num_worlds=4, **choices):
 def finish_trial(batch):
     """Steps until the next trial of every world has begun."""
     for _ in range(batch.config.trial_steps + 1):
-        batch.step(np.full(batch.num_agents, 45))
+        batch.step(np.full(batch.num_agents, COAST_ACTION))
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -131,13 +131,14 @@ def test_values_are_uniform_over_their_range_and_independent(name):
     low, high = ALL[name]
     values = town(ALL, num_worlds=500).hidden[name].astype(np.float64)
     assert values.shape == (4000,) and low <= values.min() and values.max() <= high
+    # Counts of equal parts of the range are within 5 deviations of a binomial count.
     if name == "action_delay_steps":
         counts = np.bincount(values.astype(int), minlength=4)
         assert (np.abs(counts - 1000) < 5 * np.sqrt(750)).all()
     else:
-        # Means of 10 equal parts of the range: 5 deviations of a binomial count.
         counts, _ = np.histogram(values, 10, (low, high))
         assert (np.abs(counts - 400) < 5 * np.sqrt(360)).all()
+    # no correlation with the agent beside it, nor with the first agent of another world
     pairs = values.reshape(-1, 2)
     for other in (pairs[:, 1], values.reshape(500, 8)[:, 0].repeat(4)[: len(pairs)][::-1]):
         assert abs(np.corrcoef(pairs[:, 0], other)[0, 1]) < 5 / np.sqrt(len(pairs))
@@ -215,17 +216,19 @@ def test_an_observation_shows_the_commanded_wheel_angle_and_no_hidden_value():
     batch, plain = town({"steering_gain": (0.5, 1.5), "steering_flip": 0.5, "action_delay_steps": (0, 3)}), town({})
     assert batch.observations.shape == plain.observations.shape
     assert (batch.observations == plain.observations).all()
-    batch.step(np.full(batch.num_agents, 13 * 3 + 9))
+    batch.step(discrete(batch, steering_bin=9))
     feature = batch.observation_layout()["ego/steering"]
     driving = ~batch.removed
-    assert batch.observations[driving, feature.offset] / feature.scale == pytest.approx(0.3, abs=1e-6)
+    assert batch.observations[driving, feature.offset] / feature.scale == pytest.approx(STEERINGS_RAD[9], abs=1e-6)
 
 
 def test_a_commanded_curvature_is_observed_as_its_wheel_angle():
     batch = begin("invertible_bicycle", hidden={"steering_gain": (0.5, 0.5)}, observation={"partners": 0, "roads": 0})
     batch.step(np.tile(np.float32([0.0, 0.5]), (6, 1)))
     feature = batch.observation_layout()["ego/steering"]
-    assert batch.observations[:, feature.offset] / feature.scale == pytest.approx(np.arctan(0.15 * 2.4), abs=1e-6)
+    wheelbase_m, curvature = 0.6 * 4.0, 0.5 * 0.3  # half of the largest curvature, 1/m
+    expected = np.arctan(curvature * wheelbase_m)
+    assert batch.observations[:, feature.offset] / feature.scale == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16", "index"])
@@ -252,7 +255,7 @@ def test_a_revealed_value_is_its_position_in_its_range(kind):
 def test_restart_observations_reveal_the_values_of_the_next_trial():
     batch = town({**ALL, "scope": "trial"}, observation={"reveal_hidden": True})
     for _ in range(6):
-        batch.step(np.full(batch.num_agents, 45))
+        batch.step(np.full(batch.num_agents, COAST_ACTION))
     expected = batch.restart_observations()
     before = batch.hidden["friction"]
     batch.step(batch.actions)

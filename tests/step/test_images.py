@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from scripted_scenes import ACCELERATION_BINS, STEERING_BINS, STRAIGHT, discrete
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, generate_scene, parallel_env
 from drive_env.scenes.scene import ROAD_KINDS
@@ -117,7 +118,8 @@ def test_every_trial_begins_with_the_same_images_and_waiting_agents_keep_or_lose
         first = batch.images.copy()
         while not batch.trial_ended.all():
             before, waits = batch.images.copy(), batch.stopped.copy()
-            batch.step(np.where(np.arange(batch.num_agents) % 2, 84, 90))  # full throttle, half of them turning
+            steering = np.where(np.arange(batch.num_agents) % 2, STRAIGHT, STEERING_BINS - 1)
+            batch.step(discrete(batch, ACCELERATION_BINS - 1, steering))
             np.testing.assert_array_equal(batch.images[waits], before[waits])
             assert not batch.images[batch.removed].any() and batch.images[~batch.removed].any(axis=(2, 3))[:, 6].all()
             stopped, removed = stopped + waits.sum(), removed + batch.removed.sum()
@@ -141,6 +143,7 @@ def test_a_blind_agent_observes_no_vehicle_and_a_hidden_goal_is_not_drawn():
 
 @pytest.mark.parametrize("as_dicts", [False, True])
 def test_every_env_returns_the_images_of_its_batch(as_dicts):
+    # the envs
     form = DictObservation(IMAGES)
     single = gymnasium.make("drive_env/Drive-v0", scenes=SCENE, config=IMAGES, dict_observations=as_dicts)
     vector = gymnasium.make_vec("drive_env/Drive-v0", num_envs=2, scenes=SCENE, config=IMAGES, threads=1,
@@ -156,6 +159,7 @@ def test_every_env_returns_the_images_of_its_batch(as_dicts):
             np.testing.assert_equal({**observation, "image": None}, {**form.split(batch.observations[index]),
                                                                      "image": None})
 
+    # a reset and a step of each
     for env, index in ((single, 0), (vector, slice(None))):
         batch = env.unwrapped.batch
         check(env.reset(seed=1)[0], batch, index, env.observation_space)

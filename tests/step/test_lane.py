@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from scripted_events import TURNS
-from scripted_scenes import IGNORE_ALL, batch_of, driver, stage
+from scripted_scenes import ACTION_COUNT, COAST_ACTION, IGNORE_ALL, batch_of, driver, stage
 
 from drive_env import REWARD_TERMS, generate_scene
 
@@ -24,7 +24,7 @@ def lane_facts(batch):
 def located(actors, roads, **more):
     """The lane facts of staged agents after one step at rest."""
     batch = batch_of(stage(actors, roads, **more), reward={"lane_offset_per_m_s": -1.0}, **IGNORE_ALL)
-    batch.step(np.full(batch.num_agents, 3 * 13 + 6))
+    batch.step(np.full(batch.num_agents, COAST_ACTION))
     return lane_facts(batch)
 
 
@@ -55,7 +55,7 @@ def test_in_any_rollout_the_lane_is_the_one_that_a_search_of_all_finds(kind):
     batch = batch_of(scene, reward_terms=True, trial_steps=40, **IGNORE_ALL)
     rng, compared, without = np.random.default_rng(0), 0, 0
     for _ in range(40):
-        batch.step(rng.integers(0, 91, 8))
+        batch.step(rng.integers(0, ACTION_COUNT, 8))
         vehicles, facts = batch.vehicles(), lane_facts(batch)
         for agent in np.flatnonzero(~batch.invalid_step):
             found = costs(scene.roads, *(float(vehicles[name][agent]) for name in ("x_m", "y_m", "heading_rad")))
@@ -110,7 +110,7 @@ def facts_of(actors, speed_limit_mps=0.0, roads=(LANE,)):
     limits = np.full(len(roads), speed_limit_mps, np.float32)
     scene = dataclasses.replace(scene, roads=dataclasses.replace(scene.roads, speed_limit_mps=limits))
     batch = batch_of(scene, reward_terms=True, dynamics={"min_speed_mps": -20.0}, **IGNORE_ALL)
-    batch.step(np.full(batch.num_agents, 3 * 13 + 6))
+    batch.step(np.full(batch.num_agents, COAST_ACTION))
     return dict(zip(REWARD_TERMS, batch.reward_terms.T.tolist()))
 
 

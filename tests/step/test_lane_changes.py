@@ -1,26 +1,21 @@
 """Do rule-based vehicles change lanes where that helps them, and only where it is safe?"""
 
+import math
+
 import numpy as np
-from integer_scenes import make_scene
+from scripted_scenes import COAST_ACTION, driver, stage
 
 from drive_env import Batch, DriveConfig
-from drive_env.scenes.scene import Objects
 
 LENGTH_M, WIDTH_M = 4.5, 2.0
 
 
-def cars(places, speeds):
-    """Cars that head along x, those of negative speed against it, without a log but for their speed; the first one is
-    the agent."""
-    count = len(places)
-    x_m, y_m = np.array(places, np.float32).T
-    each = lambda value: np.full(count, value, np.float32)
-    heading_rad = np.where(np.array(speeds) < 0, np.pi, 0.0).astype(np.float32)
-    return Objects(
-        id=np.arange(count), kind=np.ones(count, np.uint8), length_m=each(LENGTH_M), width_m=each(WIDTH_M),
-        height_m=each(1.5), goal_m=np.stack([x_m + 1500.0, y_m], axis=1), marked_expert=np.zeros(count, bool),
-        x_m=x_m[None], y_m=y_m[None], heading_rad=heading_rad[None], vx_mps=np.array([speeds], np.float32),
-        vy_mps=each(0.0)[None], valid=np.ones((1, count), bool))
+def road_scene(places, speeds, roads):
+    """A scene of cars that head along x, those of negative speed against it; the first one is the agent."""
+    headings_rad = [math.pi if speed < 0 else 0.0 for speed in speeds]
+    cars = [driver(*place, heading_rad, abs(speed), length_m=LENGTH_M, width_m=WIDTH_M)
+            for place, heading_rad, speed in zip(places, headings_rad, speeds, strict=True)]
+    return stage(cars, roads)
 
 
 def drive(places, speeds, lanes=((0.0, 800.0), (3.5, 800.0)), steps=300, **config):
@@ -30,7 +25,7 @@ def drive(places, speeds, lanes=((0.0, 800.0), (3.5, 800.0)), steps=300, **confi
     given = DriveConfig(others="idm", agents_per_world=1, trial_steps=steps, on_collision="ignore",
                         action_type="continuous", **config)
     seen = []
-    with Batch(make_scene("road", cars(places, speeds), roads), config=given) as batch:
+    with Batch(road_scene(places, speeds, roads), config=given) as batch:
         batch.reset()
         assert batch.roles[0].rule_based_count == len(places) - 1
         for _ in range(steps):
@@ -80,13 +75,12 @@ def test_a_car_returns_before_the_lane_beside_its_own_ends():
 def test_a_lane_that_ends_soon_or_leads_the_other_way_is_not_used():
     short = drive([(60, 0), (0, 0)], [3, 9], lanes=((0.0, 800.0), (3.5, 60.0)), steps=150, **PASSES)
     assert (short[:, 1, 1] == 0.0).all()
-    objects, roads = cars([(60, 0), (0, 0)], [3, 9]), [
-        ("lane", [(-50.0, 0.0), (800.0, 0.0)]), ("lane", [(800.0, 3.5), (-50.0, 3.5)])]
+    roads = [("lane", [(-50.0, 0.0), (800.0, 0.0)]), ("lane", [(800.0, 3.5), (-50.0, 3.5)])]
     config = DriveConfig(others="idm", agents_per_world=1, trial_steps=150, **PASSES)
-    with Batch(make_scene("two ways", objects, roads), config=config) as batch:
+    with Batch(road_scene([(60, 0), (0, 0)], [3, 9], roads), config=config) as batch:
         batch.reset()
         for _ in range(150):
-            batch.step(np.full(1, 3 * 13 + 6))
+            batch.step(np.full(1, COAST_ACTION))
             assert batch.vehicles()["y_m"][1] == 0.0
 
 
@@ -94,11 +88,11 @@ def test_an_oncoming_car_that_changes_lanes_is_in_its_own_two_alone():
     """It returns from the inner lane of the other direction, at y = 7 m, to the outer one, away from the car."""
     roads = [("lane", [(-50.0, y_m), (800.0, y_m)][::step]) for y_m, step in ((0, 1), (3.5, 1), (7, -1), (10.5, -1))]
     config = DriveConfig(others="idm", agents_per_world=1, **PASSES)
-    with Batch(make_scene("four lanes", cars([(300, 0), (0, 0), (30, 0), (25, 10.5)], [9, 9, 3, -9]), roads),
-               config=config) as batch:
+    scene = road_scene([(300, 0), (0, 0), (30, 0), (25, 10.5)], [9, 9, 3, -9], roads)
+    with Batch(scene, config=config) as batch:
         batch.reset()
         batch._core.state["y_m"][0, 3], batch._core.state["path_offset_m"][0, 2] = 7.0, 3.5
-        batch.step(np.full(1, 3 * 13 + 6))
+        batch.step(np.full(1, COAST_ACTION))
         assert batch._core.state["path_side"][0].tolist() == [1, 0, 0]
         assert batch._core.state["path_offset_m"][0, 2] < 3.5
 

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 from scripted_scenes import (
+    ACCELERATION_BINS,
     ACCELERATIONS_MPS2,
     COAST,
     IGNORE_ALL,
+    STEERING_BINS,
     STEERINGS_RAD,
     STRAIGHT,
     batch_of,
@@ -35,6 +37,7 @@ def bicycle(state, acceleration, steering, wheelbase, dt_s, low, high):
 @pytest.mark.parametrize("dt_s", (0.1, 0.5))
 @pytest.mark.parametrize("action_type", ("discrete", "multi_discrete", "continuous"))
 def test_agents_move_as_bicycles_by_every_kind_of_action(action_type, dt_s):
+    # four vehicles far apart, in the core and in float64
     rng = np.random.default_rng(5)
     lengths = [2.0, 4.5, 12.0, 7.3]
     actors = [driver(0.0, 100.0 * i, rng.uniform(-3, 3), rng.uniform(0, 20), length_m=length)
@@ -43,16 +46,18 @@ def test_agents_move_as_bicycles_by_every_kind_of_action(action_type, dt_s):
                      dynamics={"min_speed_mps": -5.0, "max_speed_mps": 25.0}, **IGNORE_ALL)
     states = [(a.x_m, a.y_m, a.heading_rad, a.speed_mps) for a in actors]
     for _ in range(60):
-        push, turn = rng.integers(0, 7, 4), rng.integers(0, 13, 4)
+        # the same random control in the form of the action type
+        push, turn = rng.integers(0, ACCELERATION_BINS, 4), rng.integers(0, STEERING_BINS, 4)
         accelerations, steerings = ACCELERATIONS_MPS2[push], STEERINGS_RAD[turn]
         if action_type == "discrete":
-            batch.step(push * 13 + turn)
+            batch.step(push * STEERING_BINS + turn)
         elif action_type == "multi_discrete":
             batch.step(np.stack([push, turn], 1))
         else:
             shares = rng.uniform(-1, 1, (4, 2)).astype(np.float32)
             accelerations, steerings = shares[:, 0] * 4.0, shares[:, 1] * 0.6
             batch.step(shares)
+        # the poses of both; a wheelbase is 0.6 of the length
         states = [bicycle(state, a, s, 0.6 * length, dt_s, -5.0, 25.0)
                   for state, a, s, length in zip(states, accelerations, steerings, lengths, strict=True)]
         now = batch.vehicles()
@@ -68,10 +73,11 @@ def test_the_three_forms_of_an_action_are_one_action():
     batches = {form: batch_of(scene, action_type=form) for form in forms}
     rng = np.random.default_rng(6)
     for _ in range(40):
-        push, turn = rng.integers(0, 7, 6), rng.integers(0, 13, 6)
-        batches["discrete"].step(push * 13 + turn)
+        push, turn = rng.integers(0, ACCELERATION_BINS, 6), rng.integers(0, STEERING_BINS, 6)
+        batches["discrete"].step(push * STEERING_BINS + turn)
         batches["multi_discrete"].step(np.stack([push, turn], 1))
-        batches["continuous"].step(np.stack([(push - 3) / 3, (turn - 6) / 6], 1).astype(np.float32))
+        shares = np.stack([(push - COAST) / COAST, (turn - STRAIGHT) / STRAIGHT], 1)
+        batches["continuous"].step(shares.astype(np.float32))
         poses = [batch.vehicles() for batch in batches.values()]
         for name in ("x_m", "y_m", "heading_rad", "speed_mps"):
             assert np.array_equal(poses[0][name], poses[1][name])

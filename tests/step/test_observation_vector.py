@@ -5,7 +5,21 @@ import math
 import numpy as np
 import pytest
 from brute_force import PARTNERS, ROADS, BruteForce
-from scripted_scenes import COAST, IGNORE_ALL, Actor, batch_of, discrete, drive, driver, log_replay, sample, stage
+from scripted_scenes import (
+    ACCELERATION_BINS,
+    COAST,
+    IGNORE_ALL,
+    STEERING_BINS,
+    STRAIGHT,
+    Actor,
+    batch_of,
+    discrete,
+    drive,
+    driver,
+    log_replay,
+    sample,
+    stage,
+)
 
 from drive_env import Batch, DriveConfig, RewardConfig, generate_scene
 
@@ -37,8 +51,11 @@ def rollout(batch, steps, every, seed=0, push=None):
     expected.acted = np.zeros(batch.agents_per_world, bool)
     expected.check()
     for step in range(1, steps + 1):
-        pushes = rng.integers(0, 7, batch.num_agents) if push is None else np.full(batch.num_agents, push)
-        turns = rng.integers(0, 13, batch.num_agents) if push is None else np.full(batch.num_agents, 6)
+        if push is None:
+            pushes = rng.integers(0, ACCELERATION_BINS, batch.num_agents)
+            turns = rng.integers(0, STEERING_BINS, batch.num_agents)
+        else:
+            pushes, turns = np.full(batch.num_agents, push), np.full(batch.num_agents, STRAIGHT)
         expected.step(pushes, turns)
         assert (np.abs(batch.observations) <= 1.0).all()
         if step % every == 0:
@@ -234,7 +251,7 @@ def test_time_left_runs_from_1_to_0_and_ages_count():
     assert batch.observations[0, left][0] == pytest.approx(5 / 8)
 
 
-def test_the_reward_is_shown_by_the_most_a_step_can_pay():
+def test_the_reward_is_scaled_by_the_largest_of_a_step():
     scene = stage([driver(speed_mps=10.0)], [("edge", [(4.5, -3.0), (4.5, 3.0)])])
     batch = batch_of(scene, reward=RewardConfig(goal=2.0, collision=-3.0, offroad=-5.0), **IGNORE_ALL)
     feature = batch.observation_layout()["trial/reward"]

@@ -7,28 +7,15 @@ import math
 
 import numpy as np
 import pytest
-from scripted_scenes import COAST, IGNORE_ALL, batch_of, discrete, driver, stage
+from scripted_scenes import ACTION_COUNT, COAST, IGNORE_ALL, batch_of, discrete, driver, stage
+from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, controls_of
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, SceneError, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv
-from drive_env.scenes import TrafficControls
 
-RED, YELLOW, GREEN = 1, 2, 3
-LIGHT, STOP, YIELD = 1, 2, 3
 TIE_M = 1e-4
 TOLERANCE = 1e-5
 NAMES = ("left_x", "left_y", "right_x", "right_y", "red", "yellow", "green", "kind")
-
-
-def controls(kind, line_m, state=None):
-    """Lights, with one logged state each, and signs."""
-    count = len(kind)
-    return TrafficControls(
-        kind=np.array(kind, np.uint8), line_m=np.array(line_m, np.float32).reshape(count, 4),
-        start=np.zeros(count + 1, np.int32), lane=np.zeros(0, np.int32),
-        state=np.array([state or [0] * count], np.uint8), phase_start=np.zeros(count + 1, np.int32),
-        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
-        junction=np.full(count, -1, np.int32))
 
 
 def scattered(count, seed=0):
@@ -37,7 +24,7 @@ def scattered(count, seed=0):
     middle_m, half_m = rng.uniform(-40, 40, (count, 2)), rng.uniform(-3, 3, (count, 2))
     kind = rng.integers(LIGHT, YIELD + 1, count)
     state = np.where(kind == LIGHT, rng.integers(0, 4, count), 0)
-    of = controls(kind, np.concatenate([middle_m - half_m, middle_m + half_m], axis=1), state.tolist())
+    of = controls_of(kind, np.concatenate([middle_m - half_m, middle_m + half_m], axis=1), [state])
     return dataclasses.replace(generate_scene("intersection", seed=seed, agents=6), traffic_controls=of)
 
 
@@ -86,7 +73,7 @@ def test_an_observation_equals_brute_force_in_float64(kind, view):
                 np.testing.assert_allclose(records[agent], wanted, atol=TOLERANCE)
                 states |= {tuple(record) for record in records[agent, :, 4:7].tolist()}
                 checked += 1
-        batch.step(rng.integers(0, 91, batch.num_agents))
+        batch.step(rng.integers(0, ACTION_COUNT, batch.num_agents))
     assert checked > 0.9 * 12 * batch.num_agents and len(states) >= 3
 
 
@@ -113,7 +100,7 @@ def test_lines_are_observed_from_left_to_right_as_approaching_traffic_sees_them(
     cos, sin = math.cos(turn_rad), math.sin(turn_rad)
     ends_m = [(x * cos - y * sin, x * sin + y * cos) for x, y in ((30.0, 2.0), (30.0, -4.0))]
     line = ends_m[0] + ends_m[1]
-    of = controls([LIGHT, STOP, YIELD, LIGHT], [line] * 4, [YELLOW, 0, 0, 0])
+    of = controls_of([LIGHT, STOP, YIELD, LIGHT], [line] * 4, [[YELLOW, OFF, OFF, OFF]])
     scene = dataclasses.replace(stage([driver()], turn_rad=turn_rad), traffic_controls=of)
     batch = batch_of(scene, traffic_controls=True, observation={"controls": 6}, **IGNORE_ALL)
     shown = [(0, 1, 0, 0.25), (0, 0, 0, 0.5), (0, 0, 0, 0.75), (0, 0, 0, 0.25)]  # a light that is off is the last
@@ -122,7 +109,8 @@ def test_lines_are_observed_from_left_to_right_as_approaching_traffic_sees_them(
 
 
 def test_the_nearest_middle_counts_and_the_view_ends_at_its_radius():
-    of = controls([STOP] * 4, [(20, 50, 20, -50), (15, 1, 15, 100), (99.9, 1, 99.9, -1), (-100.1, 1, -100.1, -1)])
+    of = controls_of(
+        [STOP] * 4, [(20, 50, 20, -50), (15, 1, 15, 100), (99.9, 1, 99.9, -1), (-100.1, 1, -100.1, -1)])
     scene = dataclasses.replace(stage([driver()]), traffic_controls=of)
     choices = {"traffic_controls": True, **IGNORE_ALL}
     assert observed(batch_of(scene, observation={"controls": 1}, **choices))[0, 0, 0] == pytest.approx(0.2)
@@ -135,6 +123,7 @@ def test_all_observation_types_agree_bit_for_bit():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     from drive_env.index_observations import floats_of
 
+    # the same rollout with each type
     scenes = [generate_scene("intersection", seed=2, agents=6, lights=True), scattered(20),
               generate_scene("town", seed=1, agents=6)]
     config = DriveConfig(traffic_controls=True, max_trials=2, trial_steps=20, on_collision="remove",
@@ -146,15 +135,17 @@ def test_all_observation_types_agree_bit_for_bit():
     for batch in (plain, halves, index):
         batch.reset()
     for _ in range(50):
-        actions, waited = rng.integers(0, 91, plain.num_agents), plain.waits.copy()
+        actions, waited = rng.integers(0, ACTION_COUNT, plain.num_agents), plain.waits.copy()
         for batch in (plain, halves, index):
             batch.step(actions)
+        # An agent that goes on waiting keeps its indices, while the vehicles that they stand for move on.
         compared = ~waited | ~plain.waits
         rebuilt = index.float_observations()
         assert rebuilt[compared].tobytes() == plain.observations[compared].tobytes()
         assert halves.observations.tobytes() == plain.observations.astype(np.float16).tobytes()
         assert index.restart_observations().tobytes() == plain.restart_observations().tobytes()
         assert not observed(plain)[plain.removed].any()
+    # the function for learners rebuilds the same vectors
     table, world = index.scene_table(), torch.from_numpy(index.world_of_agent.astype(np.int64))
     out = torch.empty(index.num_agents, index.observation_size)
     floats_of(index.config, torch.from_numpy(index.observations), world,
@@ -182,7 +173,7 @@ def test_slots_without_lights_that_have_an_effect_are_refused():
 
 
 def test_a_map_with_more_controls_than_indices_is_refused():
-    scene = dataclasses.replace(generate_scene("intersection", agents=2), traffic_controls=controls(
+    scene = dataclasses.replace(generate_scene("intersection", agents=2), traffic_controls=controls_of(
         [STOP] * 16_400, [(0, 1, 0, -1)] * 16_400))
     for kind, slots in (("index", 0), ("float32", 2)):
         Batch([scene], config=DriveConfig(traffic_controls=True, observation={"type": kind, "controls": slots})).close()

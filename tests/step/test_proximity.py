@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from boxes import corners
 from scripted_events import TURNS
-from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, log_replay, stage
+from scripted_scenes import COAST_ACTION, IGNORE_ALL, STEERING_BINS, Actor, batch_of, driver, log_replay, stage
 
 from drive_env import REWARD_TERMS, generate_scene
 
@@ -16,7 +17,7 @@ def times(actors, steps=1, turn_rad=0.0, **choices):
     """The times to collision of staged agents after some steps at held speeds, and the facts of the reward."""
     batch = batch_of(stage(actors, turn_rad=turn_rad), reward_terms=True, **{**IGNORE_ALL, **choices})
     for _ in range(steps):
-        batch.step(np.full(batch.num_agents, 3 * 13 + 6))
+        batch.step(np.full(batch.num_agents, COAST_ACTION))
     facts = batch.reward_terms[:, REWARD_TERMS.index("time_to_collision")]
     return batch._core.state["time_to_collision_s"][0], facts
 
@@ -59,12 +60,6 @@ def test_a_vehicle_in_contact_or_off_the_map_is_not_met_again():
     assert times(gone)[0].tolist() == [HORIZON_S]
 
 
-def corners(centre, heading_rad, length_m, width_m):
-    ahead = np.array([math.cos(heading_rad), math.sin(heading_rad)])
-    left = np.array([-ahead[1], ahead[0]])
-    return np.array([centre + a * length_m / 2 * ahead + b * width_m / 2 * left for a in (-1, 1) for b in (-1, 1)])
-
-
 def overlaps(one, other, headings_rad):
     """Whether two boxes given by their corners overlap: no axis of either separates them."""
     axes = [np.array(axis) for heading in headings_rad
@@ -91,7 +86,7 @@ def test_in_any_rollout_the_time_is_that_of_a_simulation():
     batch = batch_of(generate_scene("intersection", seed=1, agents=8), reward_terms=True, trial_steps=60, **IGNORE_ALL)
     rng, met = np.random.default_rng(3), 0
     for step in range(60):
-        batch.step(rng.integers(4, 7, 8) * 13 + rng.integers(4, 9, 8))
+        batch.step(rng.integers(4, 7, 8) * STEERING_BINS + rng.integers(4, 9, 8))
         if step % 6:
             continue
         vehicles = batch.vehicles()

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from scripted_events import wall
-from scripted_scenes import IGNORE_ALL, Actor, batch_of, drive, driver, log_replay, stage
+from scripted_scenes import IGNORE_ALL, Actor, batch_of, drive, driver, log_replay, play_randomly, stage
 
 from drive_env import REWARD_TERMS, Batch, ConfigError, DriveConfig, RewardConfig, generate_scene, parallel_env
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
@@ -16,14 +16,6 @@ WEIGHT_FIELDS = [field.name for field in dataclasses.fields(RewardConfig)]
 
 def fact(batch, term):
     return batch.reward_terms[:, REWARD_TERMS.index(term)].copy()
-
-
-def play(batch, steps, seed=0):
-    """Steps with seeded actions; yields after each of them."""
-    rng = np.random.default_rng(seed)
-    for _ in range(steps):
-        batch.step(rng.integers(0, batch.single_action_space.n, batch.num_agents))
-        yield
 
 
 def test_there_is_a_weight_for_every_term_in_their_order():
@@ -39,7 +31,7 @@ def test_the_reward_is_the_weighted_sum_of_the_facts_in_any_rollout():
     batch = batch_of(scenes, num_worlds=2, **config)
     assert batch.reward_terms.shape == (12, len(REWARD_TERMS)) and (batch.reward_terms == 0).all()
     largest = np.zeros(len(REWARD_TERMS))
-    for _ in play(batch, 70):
+    for _ in play_randomly(batch, 70):
         assert batch.rewards == pytest.approx(batch.reward_terms @ np.array(list(weights.values())), abs=1e-5)
         assert (batch.reward_terms[batch.invalid_step] == 0).all()
         largest = np.maximum(largest, np.abs(batch.reward_terms).max(axis=0))
@@ -55,7 +47,7 @@ def test_facts_do_not_depend_on_weights_and_change_no_reward():
     heavy = dict.fromkeys(WEIGHT_FIELDS, 3.0)
     plain, facts = batch_of(scene, **config), batch_of(scene, reward_terms=True, **config)
     weighted = batch_of(scene, reward_terms=True, reward=heavy, **config)
-    for _ in zip(*(play(batch, 50) for batch in (plain, facts, weighted))):
+    for _ in zip(*(play_randomly(batch, 50) for batch in (plain, facts, weighted))):
         assert (plain.rewards == facts.rewards).all()
         assert (facts.reward_terms == weighted.reward_terms).all()
     assert list(plain.metrics()) == list(facts.metrics())
@@ -113,7 +105,7 @@ def test_discomfort_counts_the_limits_that_accelerations_and_jerk_exceed():
     scene = generate_scene("town", seed=1, agents=6)
     batch = batch_of(scene, reward_terms=True, trial_steps=100, **IGNORE_ALL)
     before, counts = np.zeros((2, 6)), set()
-    for _ in play(batch, 60):
+    for _ in play_randomly(batch, 60):
         state = {name: batch._core.state[name][0, :6].astype(float)
                  for name in ("acceleration_mps2", "speed_mps", "yaw_rate_radps")}
         now = np.stack([state["acceleration_mps2"], state["speed_mps"] * state["yaw_rate_radps"]])

@@ -46,10 +46,12 @@ def observed(batch):
 def test_near_selection_takes_the_k_nearest_to_the_middle_of_the_sub_cell(name, view):
     config, cut, off_grid = NEAR.replace(observation=view), 0, 0
     for batch in played([scene_of(name)], config, num_worlds=2):
+        # the middles of all segments, and the grid of sub-cells over them
         segments = batch.scene_table().records[1:, :2].astype(float)
         low, high = segments.min(axis=0), segments.max(axis=0)
         cells = np.floor((high - low) / (2 * CELL_M)) * 2 + 2
         for place, shown in zip(*observed(batch)):
+            # the middle of the agent's sub-cell; off the grid, its own place
             slot = (place - low) / CELL_M
             if (np.abs(slot - np.round(slot)) < 1e-3).any():
                 continue
@@ -57,6 +59,7 @@ def test_near_selection_takes_the_k_nearest_to_the_middle_of_the_sub_cell(name, 
             middle = low + (np.floor(slot) + 0.5) * CELL_M if inside else place
             away = np.hypot(*(segments - middle).T)
             in_view = np.hypot(*(segments - place).T)
+            # those that may be selected, and those that must be, whatever rounding does to ties
             within = away <= np.sort(away)[: config.observation.roads].max(initial=0.0) + TIE_M
             sure = within
             if config.observation.roads < len(away):
@@ -65,6 +68,7 @@ def test_near_selection_takes_the_k_nearest_to_the_middle_of_the_sub_cell(name, 
             assert within[names].all() and (in_view[names] <= config.observation.view_radius_m + TIE_M).all()
             must = np.flatnonzero(sure & within & (in_view < config.observation.view_radius_m - TIE_M))
             assert shown >= set((must + 1).tolist())
+            # the cases that the rollout has
             cut += len(shown) < config.observation.roads
             off_grid += not inside
     if "view_radius_m" in view:

@@ -50,6 +50,7 @@ def placed(roads, **choices):
 
 @pytest.mark.parametrize("kind, drawn", [("town", False), ("exits", True)])
 def test_the_sum_of_the_progress_is_the_length_driven_along_the_route(kind, drawn):
+    # agents that drive along their routes
     scene = generate_scene(kind, seed=2, agents=4 if not drawn else None)
     batch = batch_of(
         scene, num_worlds=6 if drawn else 2, trial_steps=120, max_trials=2, reward_terms=True, **IGNORE_ALL)
@@ -63,6 +64,7 @@ def test_the_sum_of_the_progress_is_the_length_driven_along_the_route(kind, draw
         sums += fact(batch)
         if step % 5:
             continue
+        # the length up to the agent's projection onto the route, where it is close to the route
         for agent in range(batch.num_agents):
             world, own = divmod(agent, batch.agents_per_world)
             state, now = batch.trial_state(world), batch.vehicles(world)

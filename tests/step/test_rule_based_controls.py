@@ -9,34 +9,20 @@ import numpy as np
 import pytest
 from rule_based_scenes import AWAY, FOUR_ARMS, IDM, far_passed_s, on_arm, on_lanes, overlaps, parked, play
 from scripted_scenes import batch_of, discrete
+from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, controls_of
 
 from drive_env import generate_scene
-from drive_env.scenes import TrafficControls
 
-OFF, RED, YELLOW, GREEN = range(4)
-LIGHT, STOP, YIELD = 1, 2, 3
 LANE = [(-100.0, 0.0), (600.0, 0.0)]
 LINE = (50.0, 2.0, 50.0, -2.0)
 OBEYS = {"traffic_controls": True, **IDM}
 
 
-def controls(*kinds_and_lines, states=(), phases=(), lanes=()):
-    """Controls of (kind, stop line); all run the program `phases` or show `states`, and apply to `lanes` each, or to
-    all lanes."""
-    count, number = len(kinds_and_lines), len(phases)
-    return TrafficControls(
-        kind=np.array([kind for kind, _ in kinds_and_lines], np.uint8),
-        line_m=np.array([line for _, line in kinds_and_lines], np.float32).reshape(count, 4),
-        start=np.cumsum([0, *([1] * count if lanes else [0] * count)]).astype(np.int32),
-        lane=np.array(lanes, np.int32), state=np.array([states or [OFF] * count], np.uint8),
-        phase_start=np.array([0] + [number] * count, np.int32),
-        phase_state=np.array([state for state, _ in phases], np.uint8),
-        phase_s=np.array([seconds for _, seconds in phases], np.float32),
-        offset_s=np.zeros(count, np.float32), junction=np.full(count, -1, np.int32))
-
-
-def with_controls(scene, *kinds_and_lines, **more):
-    return replace(scene, traffic_controls=controls(*kinds_and_lines, **more))
+def with_controls(scene, *kinds_and_lines, states=None, **more):
+    """The scene with controls of (kind, stop line), whose lights show `states`; more arguments as of `controls_of`."""
+    kinds, lines_m = ([entry[part] for entry in kinds_and_lines] for part in (0, 1))
+    log = None if states is None else [states]
+    return replace(scene, traffic_controls=controls_of(kinds, lines_m, log, **more))
 
 
 def one_vehicle(speed_mps, front_m, *kinds_and_lines, steps=400, **more):
@@ -148,7 +134,7 @@ def test_a_vehicle_at_a_yield_sign_waits_for_one_that_arrives_within_four_second
         return [far_passed_s(found, vehicle) for vehicle in range(1, len(actors) + 1)]
 
     (alone_s,), near_s, far_s = passes_s(None), passes_s(36.0), passes_s(75.0)
-    assert alone_s < 6.0 and far_s[0] == alone_s  # nobody near: no stop
+    assert alone_s < 6.0 and far_s[0] == alone_s  # none is near: no stop
     assert near_s[1] < near_s[0] and near_s[0] > alone_s + 2.0
     (major_alone_s,) = [far_passed_s(play(batch_of(on_lanes([AWAY, on_arm(1, 36.0, 8.0)], FOUR_ARMS), **IDM), 200), 1)]
     assert near_s[1] == major_alone_s  # the other one does not wait
@@ -158,7 +144,7 @@ def test_a_vehicle_at_a_yield_sign_waits_for_one_that_arrives_within_four_second
 
 
 @pytest.mark.parametrize("kind, agents, steps, seeds", [("town", 24, 1000, 6), ("intersection", 16, 800, 5)])
-def test_in_a_thousand_seconds_nobody_crosses_on_red_collides_or_waits_for_ever(kind, agents, steps, seeds):
+def test_in_a_thousand_seconds_no_vehicle_crosses_on_red_collides_or_waits_for_ever(kind, agents, steps, seeds):
     crossed = 0
     for seed in range(seeds):
         scene = generate_scene(kind, seed=seed, agents=agents, lights=True)

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scripted_scenes import COAST, STRAIGHT, driver, log_replay, stage
+from scripted_scenes import COAST_ACTION, driver, log_replay, stage
 
 from drive_env import Batch
 from drive_env.scenes import Scripts
 
-AHEAD = COAST * 13 + STRAIGHT
 LOG = [(50.0, 10.0 + frame, 0.5, 10.0) for frame in range(5)]
 LINE_M = (4.5, 3.0, 4.5, -3.0)
 """Across the way of an agent that starts at 0 with 10 m/s; it has crossed after 5 steps of 0.1 s."""
@@ -38,7 +37,7 @@ def places(batch, steps, vehicle=1):
     for _ in range(steps + 1):
         one = batch.vehicles(0)
         found.append(float(one["y_m"][vehicle]) if one["present"][vehicle] else np.nan)
-        batch.step(np.full(batch.num_agents, AHEAD))
+        batch.step(np.full(batch.num_agents, COAST_ACTION))
     return found
 
 
@@ -86,7 +85,7 @@ def drawn():
         frames = np.array([batch.trial_state(world)["script_frame"] for world in range(600)])
         assert (np.array(found[-1]) == (frames == 0)).all() and frames.min() == -1
         for _ in range(13):
-            batch.step(np.full(600, AHEAD))
+            batch.step(np.full(600, COAST_ACTION))
     return np.array(found)
 
 
@@ -110,7 +109,7 @@ def test_the_draw_changes_nothing_else():
                    threads=1) as batch:
             batch.reset()
             for _ in range(30):
-                batch.step(np.full(8, AHEAD + 1))
+                batch.step(np.full(8, COAST_ACTION + 1))
             runs.append((batch.observations.tobytes(), batch.scene_index.tobytes(),
                          batch.hidden["steering_gain"].tobytes()))
     assert runs[0] == runs[1]

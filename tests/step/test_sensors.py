@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scripted_scenes import IGNORE_ALL
 
 from drive_env import Batch, ConfigError, DictObservation, DriveConfig, generate_scene
 from drive_env.layout import observation_layout
@@ -16,7 +17,7 @@ SMALL_NOISE = {"partner_position_noise_m": 0.5, "partner_heading_noise_rad": 0.1
 
 def observations_of(sensors, steps=30, **choices):
     """(steps + 1, agents, observation size): a rollout with seeded actions; and what else the batch returned."""
-    choices = {"observation": WIDE, "on_collision": "ignore", "on_offroad": "ignore", "on_goal": "ignore"} | choices
+    choices = {"observation": WIDE, **IGNORE_ALL} | choices
     config = DriveConfig(sensors=sensors, trial_steps=60, **choices)
     rng, seen, rest = np.random.default_rng(0), [], []
     with Batch(TOWNS, num_worlds=6, config=config, threads=1, seed=4) as batch:
@@ -76,7 +77,7 @@ def test_headings_and_speeds_err_by_normal_numbers_of_that_deviation(noisy, exac
     assert speeds.std() == pytest.approx(0.7, rel=4 / np.sqrt(2 * len(speeds)))
 
 
-def test_own_features_err_only_where_asked(noisy, exact):
+def test_own_features_err_only_where_the_config_says(noisy, exact):
     head = observation_layout(DriveConfig(observation=WIDE))["partners/x"].offset
     np.testing.assert_array_equal(noisy[0][..., :head], exact[0][..., :head])
     own, _ = observations_of({"ego_speed_noise_mps": 0.4, "goal_position_noise_m": 3.0})

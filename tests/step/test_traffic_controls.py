@@ -1,4 +1,4 @@
-"""Who disobeys a light or a stop sign? Staged approaches with the step of every crossing known."""
+"""Which agents disobey a light or a stop sign? Staged approaches with the step of every crossing known."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ import math
 import numpy as np
 import pytest
 from scripted_events import figures
-from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, stage
+from scripted_scenes import (
+    ACTION_COUNT,
+    COAST_ACTION,
+    IGNORE_ALL,
+    STEERING_BINS,
+    STRAIGHT,
+    Actor,
+    batch_of,
+    driver,
+    stage,
+)
+from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, controls_of
 
 from drive_env import REWARD_TERMS, Batch, DriveConfig, generate_scene, load_scene, save_scene
-from drive_env.scenes import TrafficControls
 
-OFF, RED, YELLOW, GREEN = range(4)
-LIGHT, STOP, YIELD = 1, 2, 3
 FULL_BRAKE, COAST, THROTTLE = 0, 3, 6
+"""Acceleration bins."""
+
 TURNS = (0.0, 1.0, -2.5)
 LINE_M = 11.5
 """A car of 4 m at 10 m/s has its bumper at 2, 3, ... m: it crosses in the tenth step."""
@@ -28,14 +38,7 @@ def controls(*kinds, x_m=LINE_M, state=(), phases=(), offset_s=0.0, junction=-1,
     ends = [(x_m * cos - y * sin, x_m * sin + y * cos) for y in (half_m, -half_m)]
     log = np.zeros((frames, count), np.uint8)
     log[:] = np.array(state or [OFF] * count, np.uint8) if frames == 1 else np.array(state, np.uint8)[:, None]
-    number = len(phases)
-    return TrafficControls(
-        kind=np.array(kinds, np.uint8), line_m=np.array([sum(ends, ())] * count, np.float32),
-        start=np.zeros(count + 1, np.int32), lane=np.zeros(0, np.int32), state=log,
-        phase_start=np.array([0] + [number] * count, np.int32),
-        phase_state=np.array([state for state, _ in phases], np.uint8),
-        phase_s=np.array([seconds for _, seconds in phases], np.float32),
-        offset_s=np.full(count, offset_s, np.float32), junction=np.full(count, junction, np.int32))
+    return controls_of(kinds, [sum(ends, ())] * count, log, phases, offset_s=offset_s, junction=junction)
 
 
 def approach(of, *, speed_mps=10.0, x_m=0.0, y_m=0.0, heading_rad=0.0, turn_rad=0.0, **choices):
@@ -49,7 +52,7 @@ def crossings(batch, steps, name="red_light", acceleration=COAST):
     """The steps, from 1, in which the first agent has the event; `acceleration` is a bin, or one for each step."""
     found = []
     for step, bin_ in enumerate(np.broadcast_to(acceleration, steps), start=1):
-        batch.step(np.full(batch.num_agents, bin_ * 13 + 6))
+        batch.step(np.full(batch.num_agents, bin_ * STEERING_BINS + STRAIGHT))
         found += [step] if batch.step_events()[name][0] else []
     return found
 
@@ -119,13 +122,18 @@ def test_more_lights_than_a_vector_holds():
 # ---- programs and logs ----
 
 
-def shown(batch, steps):
-    """What the first control shows before every step."""
+def all_shown(batch, steps):
+    """What every control shows before every step."""
     states = []
     for _ in range(steps):
-        states.append(int(batch.light_states()[0]))
-        batch.step(np.full(batch.num_agents, 45))
+        states.append(batch.light_states().tolist())
+        batch.step(np.full(batch.num_agents, COAST_ACTION))
     return states
+
+
+def shown(batch, steps):
+    """What the first control shows before every step."""
+    return [states[0] for states in all_shown(batch, steps)]
 
 
 def test_a_program_repeats_from_its_offset():
@@ -162,7 +170,7 @@ def lit(num_worlds=1, seed=0, **choices):
 def test_the_trials_of_an_episode_show_the_same_and_episodes_differ():
     batch = lit(max_trials=3)
     # A trial takes 40 steps, and its restart one.
-    trials = [[(batch.light_states().tolist(), batch.step(np.full(2, 45)))[0] for _ in range(41)] for _ in range(9)]
+    trials = [all_shown(batch, 41) for _ in range(9)]
     for first in (0, 3, 6):
         assert trials[first] == trials[first + 1] == trials[first + 2]
     assert trials[0] != trials[3] != trials[6]
@@ -187,7 +195,7 @@ def test_lights_draw_from_a_stream_of_their_own():
     plain, obeyed = (batch_of(scenes, num_worlds=6, trial_steps=20, traffic_controls=on) for on in (False, True))
     rng = np.random.default_rng(0)
     for _ in range(70):
-        actions = rng.integers(0, 91, plain.num_agents)
+        actions = rng.integers(0, ACTION_COUNT, plain.num_agents)
         plain.step(actions), obeyed.step(actions)
         assert (plain.observations == obeyed.observations).all() and (plain.scene_index == obeyed.scene_index).all()
         assert (plain.code == obeyed.code).all()
@@ -253,7 +261,7 @@ def test_a_violation_is_rewarded_once_and_scores_no_goal(kind, term):
                          reward={"goal": 1.0, **({term: -0.25} if on else {})})
         rewards = []
         for _ in range(30):
-            batch.step(np.array([45]))
+            batch.step(np.array([COAST_ACTION]))
             rewards.append(float(batch.rewards[0]))
         assert [rewards[9], sum(rewards)] == ([-0.25, 0.75] if on else [0.0, 1.0])
         assert figures(batch, "goal", "score") == (1, 0 if on else 1)
@@ -265,7 +273,7 @@ def test_a_violation_is_rewarded_once_and_scores_no_goal(kind, term):
 def test_a_violation_is_an_infraction(kind):
     batch = approach(controls(kind, state=[RED if kind == LIGHT else OFF]), detailed_metrics=True, trial_steps=20)
     for _ in range(20):
-        batch.step(np.array([45]))
+        batch.step(np.array([COAST_ACTION]))
     assert figures(batch, "infractions", "distance_per_infraction_m") == (1, pytest.approx(20.0))
 
 
@@ -274,7 +282,7 @@ def test_a_collision_in_the_step_of_a_violation_decides_the_outcome():
     batch = batch_of(dataclasses.replace(scene, traffic_controls=controls(LIGHT, state=[RED])), traffic_controls=True,
                      on_red_light="remove", on_collision="stop")
     for _ in range(10):
-        batch.step(np.array([45]))
+        batch.step(np.array([COAST_ACTION]))
     assert batch.outcome[0] == 2 and batch.removed[0]  # the stronger response
 
 
@@ -286,12 +294,12 @@ def test_without_traffic_controls_nothing_of_them_exists():
     batch = approach(controls(LIGHT, state=[RED]), traffic_controls=False, reward_terms=True, trial_steps=20)
     facts = [REWARD_TERMS.index(term) for term in ("red_light", "stop_sign")]
     for _ in range(20):
-        batch.step(np.array([45]))
+        batch.step(np.array([COAST_ACTION]))
         assert batch.rewards[0] == 0.0 and not batch.stopped[0] and not batch.reward_terms[0, facts].any()
     assert figures(batch, "timeout") == (1,)
     with Batch(generate_scene("town", agents=2), config=DriveConfig(traffic_controls=True)) as none:
         none.reset()
-        none.step(np.full(2, 45))
+        none.step(np.full(2, COAST_ACTION))
         assert len(none.light_states()) == 0 and not none.step_events()["red_light"].any()
 
 
@@ -302,6 +310,6 @@ def test_a_scene_file_plays_as_its_scene(tmp_path):
                for one in (scene, load_scene(tmp_path / "lit.drv"))]
     for _ in range(50):
         for batch in batches:
-            batch.step(np.full(3, THROTTLE * 13 + 6))
+            batch.step(np.full(3, THROTTLE * STEERING_BINS + STRAIGHT))
         assert (batches[0].light_states() == batches[1].light_states()).all()
         assert batches[0].step_events()["red_light"].tolist() == batches[1].step_events()["red_light"].tolist()

@@ -98,10 +98,13 @@ function splitRoads(scene, limit_m) {
   return segments;
 }
 
+/* Points closer than this count as one, as in the core. */
+const REPEATED_POINT_M = 1e-4;
+
 function addPieces(segments, scene, i, kind, limit_m) {
   const {roadX, roadY, roadZ} = scene, dx = roadX[i + 1] - roadX[i], dy = roadY[i + 1] - roadY[i];
   const length = Math.fround(Math.hypot(dx, dy));
-  if (length < 1e-4) return; // a repeated point
+  if (length < REPEATED_POINT_M) return;
   const pieces = Math.ceil(Math.fround(length / limit_m));
   for (let piece = 0; piece < pieces; piece++) {
     const share = (piece + 0.5) / pieces, z = roadZ ? roadZ[i] + share * (roadZ[i + 1] - roadZ[i]) : 0;

@@ -10,9 +10,9 @@ const TRAIL_S = 2;
 const FLASH_S = 0.8;
 const REMOVED_MARK_S = 2;
 
-const KIND_PEDESTRIAN = 2;
+const KIND_VEHICLE = 1, KIND_PEDESTRIAN = 2;
 
-/* Draws the vehicles of a trial at a step, with their goals, trails, marks and numbers. Where roads lie above each
+/* Draws the vehicles of a trial at a step, with their goals, trails, marks and indices. Where roads lie above each
  * other, those of a level cover the vehicles on the levels below. */
 function drawTraffic(brush, trial, step, ground) {
   const frame = clampStep(trial, step);
@@ -67,7 +67,7 @@ function drawVehicle(brush, trial, vehicle, step) {
   context.lineWidth = Math.min(1.25, length / 14);
   context.strokeStyle = colour("--outline");
   context.stroke();
-  if (length >= DETAIL_PX && trial.scene.kind[vehicle] === 1) drawWindscreen(context, length, width);
+  if (length >= DETAIL_PX && trial.scene.kind[vehicle] === KIND_VEHICLE) drawWindscreen(context, length, width);
   if (trial.coplayers.includes(vehicle)) drawStripe(context, length, width);
   context.restore();
 }

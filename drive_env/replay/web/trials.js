@@ -8,6 +8,8 @@ const STATE_NAMES = [
   "rule-based vehicle"];
 /* The state whose mark an event has. */
 const EVENT_STATES = {goal: GOAL, collision: COLLISION, offroad: OFFROAD, red_light: OTHER, stop_sign: OTHER};
+
+/* The name of an event as the page writes it. */
 function eventName(event) {
   const state = EVENT_STATES[event];
   return state === OTHER ? event.replace("_", " ") : STATE_NAMES[state];
@@ -23,7 +25,7 @@ function makeScene(recording, number) {
     roadX: read("road_x_m"), roadY: read("road_y_m"), roadStart: read("road_start"), roadKind: read("road_kind"),
     roadZ: recording.scenes[number].has_levels ? read("road_z_m") : null,
     pieceRoad: read("piece_road"), pieceFirst: read("piece_first"), pieceEnd: read("piece_end"),
-    pieceLevel: read("piece_level"), roadWidth: read("road_width_m"), roadSpeedLimit: read("road_speed_limit_mps"),
+    pieceLevel: read("piece_level"), roadWidth: read("road_width_m"),
     length: read("length_m"), width: read("width_m"), kind: read("kind"),
     controlKind: read("control_kind"), controlLine: read("control_line_m"),
   };
@@ -92,8 +94,8 @@ function hasFlag(recording, trial, agent, frame, name) {
   return (trial.flagBits[at(trial, agent, frame)] >> recording.flags.indexOf(name)) & 1;
 }
 
-/* Whether an agent waited in the step before a frame: its action had no effect, and it kept its observation. The flag
- * `invalid_step` is also that of steps under a disturbance. */
+/* Whether an agent waited in the step before a frame: its action had no effect, and it kept its observation. This is
+ * not the flag `invalid_step`, which a step under a disturbance has, too. */
 function hasWaited(recording, trial, agent, frame) {
   return frame > 0 && hasFlag(recording, trial, agent, frame - 1, "waits");
 }

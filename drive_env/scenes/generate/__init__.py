@@ -36,8 +36,7 @@ def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parame
     Args:
         name: a key of `GENERATORS`.
         seed: from 0 to 2**64 - 1.
-        agents: number of vehicles, exactly; None: 32, or 1 for the scenes of
-            `drive_env.tasks`, which have no other number.
+        agents: number of vehicles, exactly; None: 32, or 1 for the scenes of `drive_env.tasks`, which allow only 1.
         **parameters: of the generator, see its `PARAMETERS`.
 
     Raises:

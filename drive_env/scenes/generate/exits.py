@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import SceneError
-from ..scene import OBJECT_KIND_CODES, LaneGraph, Objects
+from ..lane_links import graph_of
+from ..scene import OBJECT_KIND_CODES, Objects
+from .forks import CAR_M, check_agents
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -35,15 +36,15 @@ TURN_M = 8.0
 BOX_M = 7.0
 """From the centre of the junction to the lanes that lead to it; a turn of `TURN_M` fits inside."""
 
+CORNER_M = 0.5
+"""Additional distance of the curbs: turns cut the corners of the road edge, which would be inside their lanes."""
+
 ARC_POINTS = 9
-CAR_M = (4.5, 1.9, 1.6)
-"""Length, width and height of the car."""
 
 
 def build(rng: Rng, agents: int, exits: int, lane_width_m: float, start_speed_mps: float) -> Parts:
     """Road edges separate the exits: a car that drives from one to another leaves the road."""
-    if agents != 1:
-        raise SceneError(f"agents is {agents}; it must be 1, the only car of this scene")
+    check_agents(agents)
     tangents = np.linspace(-FAN, FAN, exits) + rng.uniform(-FAN_JITTER, FAN_JITTER, exits)
     start_m = float(rng.uniform(*START_RANGE_M, 1)[0])
     goal_m = rng.uniform(*GOAL_RANGE_M, exits)
@@ -55,12 +56,12 @@ def build(rng: Rng, agents: int, exits: int, lane_width_m: float, start_speed_mp
     turns = [np.concatenate([[[-BOX_M, 0.0]], _arc(tangent), [BOX_M * to]]) for tangent, to in zip(tangents, ahead)]
     leaving = [np.stack([BOX_M * to, far_m * to]) for to, far_m in zip(ahead, goal_m)]
     arms = np.concatenate([ahead, [[-1.0, 0.0]]])
-    edge = _outline(arms, np.append(goal_m, behind_m) + END_CAP_M, lane_width_m / 2 + CURB_GAP_M + 0.5)
+    edge = _outline(arms, np.append(goal_m, behind_m) + END_CAP_M, lane_width_m / 2 + CURB_GAP_M + CORNER_M)
     lanes = entry + turns + leaving
     roads = roads_of([("lane", line) for line in lanes] + [("edge", edge)], lane_width_m)
     goals_m = on_grid(goal_m[:, None] * ahead).astype(np.float32)
     objects = _car(start_m, start_speed_mps, goals_m[0])
-    return Parts(roads, _graph(exits), objects, goals_m)
+    return Parts(roads, _graph(exits, roads.count), objects, goals_m)
 
 
 def _arc(tangent):
@@ -83,11 +84,11 @@ def _outline(arms, lengths_m, half_m):
     return np.array([*points, points[0]])
 
 
-def _graph(exits):
-    """Lane 0 leads to lanes 1 to `exits`, and each of these to the lane that many further on."""
+def _graph(exits, road_count):
+    """The entry, lane 0, leads to all turns; the turns are the next lanes, and each leads to the exit lane of its own.
+    """
     turns = np.arange(1, exits + 1)
-    start = np.concatenate([[0], exits + np.arange(exits + 1), np.full(exits + 1, 2 * exits)])
-    return LaneGraph(start.astype(np.int32), np.concatenate([turns, turns + exits]).astype(np.int32))
+    return graph_of([*np.zeros(exits, int), *turns], [*turns, *(turns + exits)], road_count)
 
 
 def _car(start_m, speed_mps, goal_m):

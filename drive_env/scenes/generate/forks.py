@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import SceneError
+from ..lane_links import graph_of
 from ..scene import OBJECT_KIND_CODES, LaneGraph, Objects, Roads, Scripts
 from .parameters import Parameter
 from .rng import Rng
@@ -70,6 +71,7 @@ class Fork(NamedTuple):
 
     @property
     def end_m(self) -> float:
+        """The x of its end."""
         return self.start_m + FORK_M
 
     @property
@@ -137,10 +139,9 @@ class ForkedStreet:
             linked = routes if open_routes is None else [routes[open_routes[before]]]
             links += [(before, route) for route in linked] + [(route, before + 1) for route in linked]
             first = routes.stop
-        before, after = np.array(sorted(links), np.int32).reshape(-1, 2).T
-        islands = [side for fork in self.forks for side in fork.sides]
-        counts = np.bincount(before, minlength=first + 1 + len(islands))
-        return LaneGraph(np.cumsum([0, *counts]).astype(np.int32), np.ascontiguousarray(after))
+        outline, islands = 1, sum(len(fork.sides) for fork in self.forks)
+        before, after = np.array(links, np.int32).reshape(-1, 2).T
+        return graph_of(before, after, first + outline + islands)
 
     def _street_lanes(self):
         ends_m = [self.start_m, *(x_m for fork in self.forks for x_m in (fork.start_m, fork.end_m)), self.end_m]
@@ -278,7 +279,7 @@ def mirrored(poses: np.ndarray, side: int) -> np.ndarray:
 
 
 def check_agents(agents: int) -> None:
-    """Raises a `SceneError` if a street with forks is to have another number of agents than one."""
+    """Raises a `SceneError` if a scene for one agent is to have another number of agents."""
     if agents != 1:
         raise SceneError(f"agents is {agents}; it must be 1, since this scene has one agent")
 

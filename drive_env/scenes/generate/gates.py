@@ -1,4 +1,4 @@
-"""What are gates? Places on a narrow street where a car meets another one, and each has to choose a side unseen.
+"""What are gates? On a narrow street the agent's car meets another one, and has to choose a side before that one moves.
 
 Beside the street is a lay-by. The other car waits behind the gate until the agent's car has committed itself. Then it
 yields, by driving through the lay-by, or insists, by driving straight on: each episode draws one of the two per gate.

@@ -28,20 +28,25 @@ LONGEST_CAR_M = 6.1
 """20 feet."""
 
 YELLOW_LOWEST_S = 3.0
+"""The shortest yellow of the traffic code of the US (MUTCD)."""
 
 
 def yellow_s(speed_mps: float) -> float:
-    """Duration of yellow after which a driver at this speed has stopped or passed the line, by the ITE's formula."""
+    """Duration of yellow after which a driver at this speed has stopped or passed the line.
+
+    By the formula of the ITE, the Institute of Transportation Engineers.
+    """
     return max(YELLOW_LOWEST_S, REACTION_S + speed_mps / (2 * COMFORTABLE_BRAKING_MPS2))
 
 
 def all_red_s(speed_mps: float, crossing_m: float) -> float:
-    """Time in which a car that passed the line at this speed leaves a junction of this width, by the ITE's formula."""
+    """Time in which a car that passed the line at this speed leaves a junction of this width, by the ITE, too."""
     return (crossing_m + LONGEST_CAR_M) / speed_mps
 
 
 def light_controls(rng: Rng, net: RoadNet) -> TrafficControls:
     """A light for each arm of every junction with three or four arms; the lights of a junction have one cycle."""
+    # Lines, lanes and phases of every light; those of a junction become green one after another.
     yellow = _eighths(yellow_s(SPEED_LIMIT_MPS))
     clearance = _eighths(all_red_s(SPEED_LIMIT_MPS, 2 * net.section.half_box_m))
     line_m, lanes, phase_s, offset_s, junction = [], [], [], [], []
@@ -57,6 +62,8 @@ def light_controls(rng: Rng, net: RoadNet) -> TrafficControls:
             offset_s.append((cycle - begin) % cycle)
             junction.append(number)
             begin += green + yellow + clearance
+
+    # The same as arrays.
     count = len(lanes)
     states = [LIGHT_STATE_CODES[state] for state in ("green", "yellow", "red")]
     return TrafficControls(

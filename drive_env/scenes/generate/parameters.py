@@ -20,6 +20,7 @@ class Parameter(NamedTuple):
 
     @property
     def allowed(self) -> str:
+        """The values that the parameter may have, as text."""
         if isinstance(self.default, bool):
             return "True or False"
         span = f"from {self.low:g} to {self.high:g}"

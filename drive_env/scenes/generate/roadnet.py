@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..lane_links import graph_of
 from ..scene import ROAD_KIND_CODES, LaneGraph, Roads
 
 EAST, NORTH, WEST, SOUTH = range(4)
@@ -89,10 +90,13 @@ class StreetLane(NamedTuple):
 
 
 class Street(NamedTuple):
+    """The lanes between two junctions, or from a junction to an open end."""
+
     length_m: float
     out: list[int]
     """Lanes that leave the street's first junction, innermost first."""
     back: list[int]
+    """Lanes that lead to that junction, innermost first."""
 
 
 class Connector(NamedTuple):
@@ -158,16 +162,14 @@ class RoadNet:
                 for arm in sorted(self.arms[at])]
 
     def roads(self) -> Roads:
+        """Street lanes first, then the lanes through junctions, then lines and curbs."""
         return roads_of(self._polylines, self.section.lane_width_m)
 
     def graph(self) -> LaneGraph:
-        first = len(self.lanes)
-        pairs = sorted([(link.before, first + i) for i, link in enumerate(self.connectors)]
-                       + [(first + i, link.after) for i, link in enumerate(self.connectors)])
-        before, after = np.array(pairs, np.int32).T
-        start = np.zeros(len(self._polylines) + 1, np.int32)
-        np.cumsum(np.bincount(before, minlength=len(self._polylines)), out=start[1:])
-        return LaneGraph(start, after.copy())
+        """Every lane through a junction continues a street lane and leads into another."""
+        through = range(len(self.lanes), len(self.lanes) + len(self.connectors))
+        return graph_of([*(link.before for link in self.connectors), *through],
+                        [*through, *(link.after for link in self.connectors)], len(self._polylines))
 
     def _place(self, at, arm, out_m, left_m):
         """The point `out_m` from a junction's centre along an arm, then `left_m` to the left."""

@@ -34,6 +34,7 @@ OUTSIDE = (-1, -1)
 
 
 def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_width_m: float, lights: bool) -> Parts:
+    """Junctions are numbered row by row from the south-west."""
     columns, rows = blocks
     xs, ys = _spread(rng, columns, block_m), _spread(rng, rows, block_m)
     removed = _removed_streets(rng, columns, rows)

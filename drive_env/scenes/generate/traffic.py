@@ -34,7 +34,13 @@ COMFORTABLE_BRAKING_MPS2 = 2.0
 """A car can stop from its start speed, at this rate, before the next car on its lane and before the lane's end."""
 
 
+STANDING_GAP_M = 1.0
+"""Between a car that has stopped and the next one."""
+
+
 class Place(NamedTuple):
+    """Where a car may start or have its goal."""
+
     lane: int
     along_m: float
     passable: bool
@@ -78,7 +84,7 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
                                    for size_range_m in (LENGTH_RANGE_M, WIDTH_RANGE_M, HEIGHT_RANGE_M))
     speed_mps = np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
                            _stopping_speed_mps(net, lane, along_m))
-    # Round down to eighths of a m/s.
+    # Eighths of a m/s are exact in float32; rounded down, so that each car can still stop.
     speed_mps = np.floor(speed_mps * 8) / 8
     xy_m, ahead, heading_rad = _poses(net, lane, along_m)
     goal_m = _draw_goals(rng, net, lane, along_m, xy_m, goals, spec)
@@ -112,7 +118,7 @@ def _stopping_speed_mps(net, lane, along_m):
     order = np.lexsort((along_m, lane))
     behind, ahead = order[:-1], order[1:]
     follows = lane[behind] == lane[ahead]
-    gap_m = (along_m[ahead] - along_m[behind])[follows] - LENGTH_RANGE_M[1] - 1.0
+    gap_m = (along_m[ahead] - along_m[behind])[follows] - LENGTH_RANGE_M[1] - STANDING_GAP_M
     clear_m[behind[follows]] = np.minimum(clear_m[behind[follows]], gap_m)
     return np.sqrt(2 * COMFORTABLE_BRAKING_MPS2 * clear_m)
 
@@ -127,6 +133,7 @@ def _poses(net, lane, along_m):
 
 def _draw_goals(rng, net, lane, along_m, xy_m, goals, spec):
     """(n, 2): goals within the range of route lengths, different for all cars as far as possible."""
+    # Paths between lanes, and the places of all goals.
     between_m = _paths_m(net)
     lane_length_m = np.array([item.length_m for item in net.lanes])
     goal_lane = np.array([place.lane for place in goals])

@@ -20,20 +20,20 @@ from ..lane_links import link_lanes
 from ..levels import report_levels
 from ..limits import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
-from .source import Source
+from .source import WAYMO_DT_S, Source
 
 OBJECT_TYPES = {1: "vehicle", 2: "pedestrian", 3: "cyclist"}
 ROAD_TYPES = {
     4: "lane", 5: "line", 6: "edge", 7: "stop_sign", 8: "crosswalk", 9: "speed_bump", 10: "driveway",
 }
 
-FILE_DT_S = 0.1
-"""Not in the file; the Waymo Open Motion logs behind such files run at 10 Hz."""
-
 ROAD_LIMIT = 100_000
 """Some hundred times those of a real map; reading a road takes ten times its bytes of memory."""
 
-HEAD_BYTES, TAIL_BYTES = 8, 28
+COUNTS_BYTES = 8
+"""The numbers of objects and roads; the first entity follows."""
+HEAD_BYTES, TAIL_BYTES, POINT_BYTES = 8, 28, 12
+"""Type and number of points of an entity, all behind its arrays, and one point of a road."""
 EMPTY_ENTITY_BYTES = HEAD_BYTES + TAIL_BYTES
 
 
@@ -55,7 +55,7 @@ def read_early(data: bytes, source: str) -> Scene:
     table, roads_at = _read_object_table(data, object_count)
     road_parts = _read_road_parts(data, roads_at, road_count)
     report = Report()
-    report.impute(f"dt_s {FILE_DT_S:g}, absent from the file")
+    report.impute(f"dt_s {WAYMO_DT_S:g}, absent from the file")
     report.impute("object ids: the index in the file", object_count)
 
     # Keep the objects that are valid at some frame.
@@ -70,17 +70,17 @@ def read_early(data: bytes, source: str) -> Scene:
     lanes = link_lanes(roads)
     report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
     return Scene(
-        name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m,
+        name=PurePath(source).stem, source=source, generated=False, dt_s=WAYMO_DT_S, origin_m=origin_m,
         objects=objects, roads=roads, lanes=lanes, report=report)
 
 
 def _read_head(data):
-    if len(data) < 8:
-        raise SceneError(f"it has {len(data)} bytes; the two counts at byte 0 take 8")
+    if len(data) < COUNTS_BYTES:
+        raise SceneError(f"it has {len(data)} bytes; the two counts at byte 0 take {COUNTS_BYTES}")
     object_count, road_count = struct.unpack_from("<ii", data, 0)
     _check("byte 0: num_objects", object_count, 1, OBJECT_LIMIT)
     _check("byte 4: num_roads", road_count, 0, ROAD_LIMIT)
-    least = 8 + EMPTY_ENTITY_BYTES * (object_count + road_count)
+    least = COUNTS_BYTES + EMPTY_ENTITY_BYTES * (object_count + road_count)
     if least > len(data):
         raise SceneError(f"byte 0: {object_count} objects and {road_count} roads take at least {least} "
                          f"bytes; the file has {len(data)}")
@@ -89,14 +89,14 @@ def _read_head(data):
 
 def _read_object_table(data, count):
     """All objects as one structured array, and the byte after them. All have the same number of frames."""
-    frames = struct.unpack_from("<i", data, 12)[0]
-    _check("object 0 at byte 8: its number of frames", frames, 1, FRAME_LIMIT)
+    frames = struct.unpack_from("<ii", data, COUNTS_BYTES)[1]
+    _check(f"object 0 at byte {COUNTS_BYTES}: its number of frames", frames, 1, FRAME_LIMIT)
     floats = [(name, "<f4", (frames,)) for name in ("x", "y", "z", "vx", "vy", "vz", "heading")]
     entity = np.dtype([("type", "<i4"), ("n", "<i4"), *floats, ("valid", "<i4", (frames,)),
                        ("width", "<f4"), ("length", "<f4"), ("height", "<f4"), ("goal", "<f4", (3,)),
                        ("expert", "<i4")])
-    fitting = min(count, (len(data) - 8) // entity.itemsize)
-    table = np.frombuffer(data, entity, fitting, 8)
+    fitting = min(count, (len(data) - COUNTS_BYTES) // entity.itemsize)
+    table = np.frombuffer(data, entity, fitting, COUNTS_BYTES)
     # Check lengths first: a wrong one shifts everything behind it.
     other = table["n"] != frames
     if other.any():
@@ -105,11 +105,11 @@ def _read_object_table(data, count):
                          f"object 0 has {frames}")
     if fitting < count:
         raise SceneError(f"{_object_place(table, fitting)}: it takes {entity.itemsize} bytes; "
-                         f"the file has {len(data) - 8 - fitting * entity.itemsize} left")
+                         f"the file has {len(data) - COUNTS_BYTES - fitting * entity.itemsize} left")
     _check_column(table, table["type"], "type", min(OBJECT_TYPES), max(OBJECT_TYPES))
     _check_column(table, table["valid"], "valid", 0, 1)
     _check_column(table, table["expert"], "mark_as_expert", 0, 1)
-    return table, 8 + count * entity.itemsize
+    return table, COUNTS_BYTES + count * entity.itemsize
 
 
 def _read_road_parts(data, at, count):
@@ -122,11 +122,11 @@ def _read_road_parts(data, at, count):
                              f"the file has {len(data) - at} left")
         kind, points = struct.unpack_from("<ii", data, at)
         _check(f"{place}: type", kind, min(ROAD_TYPES), max(ROAD_TYPES))
-        if not 0 <= points <= (len(data) - at - EMPTY_ENTITY_BYTES) // 12:
+        if not 0 <= points <= (len(data) - at - EMPTY_ENTITY_BYTES) // POINT_BYTES:
             raise SceneError(f"{place}: it has {points} points; the file has bytes for 0 to "
-                             f"{(len(data) - at - EMPTY_ENTITY_BYTES) // 12}")
+                             f"{(len(data) - at - EMPTY_ENTITY_BYTES) // POINT_BYTES}")
         parts.append((at, kind, np.frombuffer(data, "<f4", 3 * points, at + HEAD_BYTES).reshape(3, points)))
-        at += EMPTY_ENTITY_BYTES + 12 * points
+        at += EMPTY_ENTITY_BYTES + POINT_BYTES * points
     if at != len(data):
         raise SceneError(f"byte {at}: {len(data) - at} bytes are left after the last road; none may be")
     return parts
@@ -223,7 +223,7 @@ def _copied(column):
 
 
 def _object_place(table, index):
-    return f"object {index} at byte {8 + index * table.dtype.itemsize}"
+    return f"object {index} at byte {COUNTS_BYTES + index * table.dtype.itemsize}"
 
 
 def _check(what, found, low, high):

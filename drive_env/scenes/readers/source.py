@@ -23,6 +23,9 @@ files shrink to between a half and an eighth."""
 PARSED_BYTES, PARSED_SHARE = 90 * 10**6, 96
 """Limit of the memory of parsed JSON from a compressed file, likewise; real files take 55 times their size."""
 
+WAYMO_DT_S = 0.1
+"""The step of the Waymo Open Motion logs, for the formats whose files have them without their step."""
+
 GZIP_MAGIC = b"\x1f\x8b\x08"
 
 

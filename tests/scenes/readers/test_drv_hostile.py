@@ -48,6 +48,7 @@ def mutated(data, source):
         in_head = source.random() < 0.4
         place = source.randrange(min(len(data), at("metadata")) if in_head else len(data))
         change = source.randrange(5)
+        # A bit, a byte, an integer, a float, or bytes inserted or removed.
         if change == 0:
             data[place] ^= 1 << source.randrange(8)
         elif change == 1:

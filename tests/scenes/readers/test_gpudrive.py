@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 from gpudrive_documents import EDGE, document_of, read, refusal
 from json_writer import FRAMES, SENTINEL, car, light, old_document, road, small_document
+from kinds import kind_counts
 from samples import sample
 
 from drive_env.scenes import load_scene
 from drive_env.scenes.readers.gpudrive.roads import MAP_ELEMENTS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
-
-
-def kind_counts(codes, names):
-    found, counts = np.unique(codes, return_counts=True)
-    return {names[code]: int(count) for code, count in zip(found, counts, strict=True)}
 
 
 # ---- fields ----

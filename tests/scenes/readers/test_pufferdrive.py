@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from bin_writer import FRAMES, file_bytes, object_bytes, road_bytes, small_file
+from kinds import kind_counts
 from samples import sample
 
 from drive_env.errors import SceneError
@@ -19,11 +20,6 @@ from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
 from drive_env.scenes.validate import validate_scene
 
 ROAD = road_bytes(6, [(0.0, 0.0), (1.0, 0.0)])
-
-
-def kind_counts(codes, names):
-    found, counts = np.unique(codes, return_counts=True)
-    return {names[code]: int(count) for code, count in zip(found, counts, strict=True)}
 
 
 def outcome(data):

@@ -18,7 +18,7 @@ from ...lane_links import link_lanes
 from ...levels import report_levels
 from ...metadata import check_text
 from ...scene import Report, Scene
-from ..source import Source
+from ..source import WAYMO_DT_S, Source
 from .headings import headings_rad
 from .lights import read_lights
 from .objects import OBJECT_FIELDS, as_objects, read_tracks, report_sentinels
@@ -26,9 +26,6 @@ from .references import METADATA_FIELDS, read_references
 from .roads import ROAD_FIELDS, read_roads
 
 FILE_FIELDS = ("name", "scenario_id", "objects", "roads", "tl_states", "metadata")
-
-FILE_DT_S = 0.1
-"""Not in the file; the Waymo Open Motion logs behind such files run at 10 Hz."""
 
 NAMED_FIELDS = 5
 """Unknown fields that the report names."""
@@ -56,7 +53,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     texts = {name: member(document, name, str, "") for name in ("name", "scenario_id") if name in document}
     check_text("scenario_id", texts.setdefault("scenario_id", ""))
     report = Report(notes=["the subtypes of map_element_id are not kept"])
-    report.impute(f"dt_s {FILE_DT_S:g}, absent from the file")
+    report.impute(f"dt_s {WAYMO_DT_S:g}, absent from the file")
 
     # Read the tracks; keep the objects that are valid at some frame.
     tracks = read_tracks(objects_in, report)
@@ -76,7 +73,7 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     traffic_controls = read_lights(document, roads, objects.frame_count, origin_m, report)
     _report_unread(document, report)
     return Scene(
-        name=PurePath(source).stem, source=source, generated=False, dt_s=FILE_DT_S, origin_m=origin_m, objects=objects,
+        name=PurePath(source).stem, source=source, generated=False, dt_s=WAYMO_DT_S, origin_m=origin_m, objects=objects,
         roads=roads, lanes=lanes, traffic_controls=traffic_controls, scenario_id=texts["scenario_id"], report=report,
         **references)
 

@@ -43,6 +43,7 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
     Raises:
         SceneError: names the place, as in `tl_states["4"].x[17]`, and the reason.
     """
+    # Check the size first: states of all lights and frames are made.
     entries = document.get("tl_states", {})
     if entries == []:  # some tools write an empty list
         entries = {}
@@ -50,6 +51,8 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
     if len(entries) * frame_count > STATE_LIMIT:
         raise SceneError(f"tl_states has {len(entries)} lights over {frame_count} frames; "
                          f"at most {STATE_LIMIT} states are allowed")
+
+    # Read the lights of the lanes that the file has.
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
     lane_of_id = {str(road_id): road for road, road_id in enumerate(roads.id.tolist()) if is_lane[road]}
     lanes, lines_m, logs = [], [], []
@@ -64,6 +67,8 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
         logs.append(log)
     if not lanes:
         return no_traffic_controls(frame_count)
+
+    # As arrays: states by frame, without phases.
     report.impute("stop lines of traffic lights, across the lane at the stop point", len(lanes))
     count = len(lanes)
     return TrafficControls(
