@@ -30,6 +30,7 @@ OPTIONS = {
     "goal_max_speed_mps": (DEFAULT, {"goal_max_speed_mps": 2.0}),
     "on_goal='next'": (DEFAULT, {"on_goal": "next"}),
     "on_goal='next', 4 observed": (DEFAULT, {"on_goal": "next", "observation": {"goals": 4}}),
+    "on_goal='respawn'": (DEFAULT, {"on_goal": "respawn"}),
     "images": (DEFAULT, {"observation": {"type": "image"}}),
     "time_left": (DEFAULT, {"observation": {"time_left": "actor"}}),
     "reward terms of time and reverse": (DEFAULT, {"reward": {"time_per_s": -0.01, "reverse_per_m": -0.1}}),

@@ -15,8 +15,12 @@ from .fields import (
 EVENT_RESPONSES = ("ignore", "stop", "remove")
 """What happens to an agent after an event."""
 
-GOAL_RESPONSES = (*EVENT_RESPONSES, "next")
-"""What happens to an agent that reaches its goal; with "next" it has another goal from then on."""
+GOAL_RESPONSES = (*EVENT_RESPONSES, "next", "respawn")
+"""What happens to an agent that reaches its goal; with "next" it has another goal from then on, with "respawn" another
+start, too."""
+
+FOLLOWED_GOALS = ("next", "respawn")
+"""Values of `on_goal` with which an agent has more than one goal in a trial."""
 
 CONTROLS = ("vehicles", "all", "tracks_to_predict", "sdc")
 """Named values of `control`; the other form is a tuple of object ids."""
@@ -316,13 +320,14 @@ class DriveConfig(Checked):
         None, "m/s", "highest speed at which the goal counts as reached", number(0.0, 150.0, none="any speed"))
     on_goal: str = setting(
         "remove", "", "what happens to an agent that reaches its goal; 'next': it has another goal from then on, "
-        "`goal_spacing_m` further along the lanes, and is removed where these end before", choice(*GOAL_RESPONSES))
+        "`goal_spacing_m` further along the lanes, and is removed where these end before; 'respawn': it appears at a "
+        "free start of the scene, with the goal that belongs to it", choice(*GOAL_RESPONSES))
     goal_spacing_m: float = setting(
         40.0, "m", "length along the lanes from a goal to the next one, with `on_goal` 'next'",
         number(1.0, 1000.0))
     max_goals: int | None = setting(
-        None, "goals", "number of goals after which an agent is removed, with `on_goal` 'next'; a score then needs the "
-        "goal at which it is removed", count(1, 10_000, none="no limit"))
+        None, "goals", "number of goals after which an agent is removed, with `on_goal` 'next' or 'respawn'; a score "
+        "then needs the goal at which it is removed", count(1, 10_000, none="no limit"))
     on_collision: str = setting("stop", "", "what happens to an agent that collides", choice(*EVENT_RESPONSES))
     on_offroad: str = setting("stop", "", "what happens to an agent that leaves the road", choice(*EVENT_RESPONSES))
     traffic_controls: bool = setting(
@@ -457,10 +462,11 @@ class DriveConfig(Checked):
         if self.observation.goals > 1 and self.on_goal != "next":
             raise ConfigError(f"observation.goals is {self.observation.goals}; with on_goal {self.on_goal!r} it must "
                               "be 0 or 1")
+        for name, responses in (("goal_spacing_m", ("next",)), ("max_goals", FOLLOWED_GOALS)):
+            value, default = getattr(self, name), getattr(DriveConfig, name)
+            if value != default and self.on_goal not in responses:
+                raise ConfigError(f"{name} is {value}; with on_goal {self.on_goal!r} it must be {default}")
         if self.on_goal != "next":
-            for name in ("goal_spacing_m", "max_goals"):
-                if (value := getattr(self, name)) != (default := getattr(DriveConfig, name)):
-                    raise ConfigError(f"{name} is {value}; with on_goal {self.on_goal!r} it must be {default}")
             return
         for config, default in ((self.reward, 0.0), (self.reward_ranges, None)):
             if (value := config.route_progress_per_m) != default:

@@ -71,7 +71,7 @@ def add_quotients(report: Metrics) -> None:
     """Adds `QUOTIENTS` to a report that has the detailed metrics; NaN where a divisor is 0."""
     if "infractions" not in report:
         return
-    counts = {"goal": "goals"} if "goals" in report else {}  # with on_goal "next"
+    counts = {"goal": "goals"} if "goals" in report else {}  # with on_goal "next" or "respawn"
     for quotient, (dividend, divisor, factor) in QUOTIENTS.items():
         above, below = (report[counts.get(name, name)] for name in (dividend, divisor))
         report[quotient] = (MetricValue(lib.drv_quotient(factor, above.value, below.value), above.n)

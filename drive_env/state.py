@@ -117,7 +117,7 @@ def _check_goal_lanes(core: NativeBatch, given: Mapping[str, np.ndarray], played
 def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray], played: np.ndarray) -> None:
     """Slots beyond the agents and vehicles of a world's scene must be marked absent: the core has no data for them.
 
-    An agent's lane must be a road of that scene, for the same reason.
+    An agent's lane must be a road of that scene, and its start that of an agent there, for the same reason.
     """
     of_world = [core.roles[index] for index in given["state/scene_index"][:, 0]]
     agents = np.array([roles.num_agents for roles in of_world])[:, None]
@@ -129,13 +129,15 @@ def _check_absent(core: NativeBatch, given: Mapping[str, np.ndarray], played: np
     overlapping = np.unpackbits(words.reshape(*status.shape, -1), axis=-1, bitorder="little").any(axis=1)
     beyond = np.arange(overlapping.shape[1]) >= vehicles
     count, lane = given["state/present"].shape[1], given["state/lane"]  # without entries where nothing uses lanes
+    start_of = given["state/start_of"]  # likewise, where no agent respawns
     controlled = given["state/controller"] == lib.DRV_CONTROLLER_AGENT
     for name, wrong in (
             ("controller", (controlled != (np.arange(count) < agents)) & played[:, None]),
             ("status", ((status == ABSENT) != absent) & played[:, None]),
             ("present", given["state/present"].astype(bool) & beyond[:, :count]),
             ("overlapping", overlapping & beyond),
-            ("lane", (lane >= roads) & ~absent[:, :lane.shape[1]] & played[:, None])):
+            ("lane", (lane >= roads) & ~absent[:, :lane.shape[1]] & played[:, None]),
+            ("start_of", (start_of >= agents) & ~absent[:, :start_of.shape[1]] & played[:, None])):
         if wrong.any():
             world, index = (int(place[0]) for place in np.nonzero(wrong))
             raise CallError(f"state['state/{name}'] of world {world} does not fit its scene "

@@ -77,7 +77,8 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
         "record_outcome": outcome, "lane": (-1, last_road),
         "goal_lane": (-1, last_road),
-        "goal_turns": (0, MOST_TURNS), "goals_reached": steps,
+        "goal_turns": (0, MOST_TURNS), "goals_reached": steps, "respawns": steps,
+        "start_of": (0, core.agents_per_world - 1),  # `checked_state` compares it with the scene
         **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
         "blind_steps": disturbed, "braking_steps": disturbed,
         "light_state": (0, 3), "light_offset_steps": (0, LONGEST_CYCLE_STEPS), **dict.fromkeys(flags, FLAG)}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .config import FOLLOWED_GOALS
 from .errors import checked_int
 from .world_range import WorldRange
 
@@ -42,9 +43,11 @@ class ReadableWorlds(WorldRange):
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
-        had_stop_sign; with `on_goal` "next" goals_reached (int32). In scenes with scripts also script_frame ((s,)
-        int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this
-        episode has not drawn its option.
+        had_stop_sign; with `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32,
+        how often it has appeared at another start) and start_of (int32, the agent whose start, goal and route in the
+        scene it has: its own index until it respawns). In scenes with scripts also script_frame ((s,) int32), the steps
+        that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this episode has not
+        drawn its option.
 
         Raises:
             ConfigError: there is no such world.
@@ -52,7 +55,8 @@ class ReadableWorlds(WorldRange):
         """
         state = self._world(world)
         goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)
-        goals = {"goals_reached": state["goals_reached"]} if self.config.on_goal == "next" else {}
+        counts = ["goals_reached"] if self.config.on_goal in FOLLOWED_GOALS else []
+        counts += ["respawns", "start_of"] if self.config.on_goal == "respawn" else []
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents = {name: state[name].astype(bool) for name in names}
@@ -60,7 +64,7 @@ class ReadableWorlds(WorldRange):
         scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "goal_m": goal_m,
-                "outcome": state["outcome"], **goals, **agents, **scripts}
+                "outcome": state["outcome"], **{name: state[name] for name in counts}, **agents, **scripts}
 
     def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the onsets of the last step for the agents of a world, (agents,) each.

@@ -90,7 +90,7 @@ FIELDS = {
     "goal_radius_m": number(0.01, 100.0),
     "vertical_clearance_m": number(3.0, 1000.0),
     "goal_max_speed_mps": number(0.0, 150.0, none=True),
-    "on_goal": choice("ignore", "stop", "remove", "next"), "goal_spacing_m": number(1.0, 1000.0),
+    "on_goal": choice("ignore", "stop", "remove", "next", "respawn"), "goal_spacing_m": number(1.0, 1000.0),
     "max_goals": count(1, 10_000, none=True),
     "on_collision": EVENT_RESPONSES, "on_offroad": EVENT_RESPONSES,
     "on_red_light": EVENT_RESPONSES, "on_stop_sign": EVENT_RESPONSES, "traffic_controls": switch(),

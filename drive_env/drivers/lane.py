@@ -20,7 +20,8 @@ class LaneDriver:
     The reference path is the shortest one along lanes; if no lanes lead to the goal, it is the object's logged track;
     if there is no log, the straight line. Where two paths conflict, the vehicle that arrives first has the right of
     way. The path leads to the goal of the scene and straight on past it: not to goals that a task draws, or that follow
-    with `on_goal` "next". The actions are a function of the worlds' current state.
+    with `on_goal` "next"; with "respawn" it is that of the start that the agent has. The actions are a function of the
+    worlds' current state.
 
     Args:
         batch: any batch; `env.batch` for an env.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..batch import OUTCOMES, Batch
+from ..config import FOLLOWED_GOALS
 from ..errors import CallError
 from ..roles import Roles
 from .colours import DRIVING, LOG_REPLAY, RULE_BASED, STATE_NAMES, STATIC
@@ -30,6 +31,7 @@ class Snapshot:
         goal_m: (agents, 2). goal_reached: (agents,) bool, whether that is reached and no other follows.
         had_goal: (agents,) bool, in this trial.
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
+        respawns: (vehicles,) int32, how often it has appeared at another start in this trial; only agents do.
         light_state: (controls,) uint8, what the traffic lights of the scene show.
         coplayer: (vehicles,) bool, whether it is a co-player.
     """
@@ -53,6 +55,7 @@ class Snapshot:
     had_goal: np.ndarray
     had_collision: np.ndarray
     had_offroad: np.ndarray
+    respawns: np.ndarray
     light_state: np.ndarray
     coplayer: np.ndarray
 
@@ -82,12 +85,14 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     state[len(state) - roles.static_count :] = STATIC
     infractions = np.zeros((2, len(roles.objects)), bool)
     infractions[:, :agents] = trial["had_collision"][:agents], trial["had_offroad"][:agents]
+    respawns = np.zeros(len(roles.objects), np.int32)
+    respawns[:agents] = trial["respawns"][:agents] if batch.config.on_goal == "respawn" else 0
     coplayer = np.zeros(len(roles.objects), bool)
     if batch.config.coplayers:
         coplayer[:agents] = batch.coplayer[world * batch.agents_per_world :][:agents]
 
     # Where goals follow one another, only the outcome shows that the last one was reached.
-    has_last_goal = (batch.config.on_goal != "next") | (trial["outcome"] == OUTCOMES.index("goal"))
+    has_last_goal = (batch.config.on_goal not in FOLLOWED_GOALS) | (trial["outcome"] == OUTCOMES.index("goal"))
     return Snapshot(
         roles=roles, episode=trial["episode"], trial=trial["trial"], steps=trial["steps"],
         max_trials=batch.config.max_trials,
@@ -99,4 +104,4 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         goal_m=trial["goal_m"][:agents].astype(np.float64),
         goal_reached=(trial["had_goal"] & has_last_goal)[:agents],
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
-        light_state=batch.light_states(world), coplayer=coplayer)
+        respawns=respawns, light_state=batch.light_states(world), coplayer=coplayer)

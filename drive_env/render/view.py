@@ -84,6 +84,7 @@ class SceneView:
         self._backdrop: _Backdrop | None = None
         self._last_time = (-1, -1, -1)
         self._past_xy_m: deque[np.ndarray] = deque()
+        self._respawns = np.zeros(0, np.int32)
         self._goal_shares: list[float | None] = []
         self._followed_pose = (0.0, 0.0, 0.0)
 
@@ -182,7 +183,12 @@ class SceneView:
             self._past_xy_m = deque(maxlen=max(2, round(TRAIL_S / snapshot.roles.dt_s) + 1))
         if is_new_scene or snapshot.episode != self._last_time[0]:
             self._goal_shares = []
+            self._respawns = snapshot.respawns
         self._last_time = time
+        # No trail leads from a goal to the start at which its agent appeared.
+        for xy_m in self._past_xy_m:
+            xy_m[snapshot.respawns != self._respawns] = np.nan
+        self._respawns = snapshot.respawns
         self._past_xy_m.append(np.where(snapshot.present[:, None], snapshot.xy_m, np.nan))
         # Trials without a frame have no share. Later trials are dropped: a state that was loaded can be an earlier one.
         shares = self._goal_shares[: snapshot.trial]

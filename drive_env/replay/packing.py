@@ -118,6 +118,7 @@ def _put_scene(store, name, roles):
 def _put_trial(store, name, trial):
     store.put(f"{name}goal_x_m", trial.goal_m[:, :, 0].T, EXACT)
     store.put(f"{name}goal_y_m", trial.goal_m[:, :, 1].T, EXACT)
+    store.put(f"{name}respawns", trial.respawns.T)
     store.put(f"{name}weights", trial.weights.T, EXACT)
     store.put(f"{name}hidden", np.array([*trial.hidden.values()]).reshape(len(trial.hidden), len(trial.weights)), EXACT)
     store.put(f"{name}x_m", trial.x_m.T, CENTIMETRE, SECOND_ORDER)

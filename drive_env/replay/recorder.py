@@ -20,6 +20,7 @@ class Frame(NamedTuple):
     """The world after one call; the arrays are those of a `Trial` at one frame."""
 
     goal_m: np.ndarray
+    respawns: np.ndarray
     x_m: np.ndarray
     y_m: np.ndarray
     z_m: np.ndarray
@@ -100,8 +101,8 @@ class Recorder:
             self._trials.append(_OpenTrial(self._episode, state["trial"], self._scene_of(roles), coplayer,
                                            batch.reward_weights[agents], hidden))
         if self._trials:
-            trial, goal_m = self._trials[-1], state["goal_m"][: roles.num_agents]
-            trial.add(self._frame(agents, trial, goal_m), bool(batch.trial_ended[first_agent]))
+            trial = self._trials[-1]
+            trial.add(self._frame(agents, trial, state), bool(batch.trial_ended[first_agent]))
         self._waited = batch.waits[first_agent : first_agent + batch.agents_per_world].copy()
 
     def recording(self) -> Recording:
@@ -131,16 +132,17 @@ class Recorder:
             self._roles.append(roles)
         return self._roles.index(roles)
 
-    def _frame(self, agents, trial, goal_m):
+    def _frame(self, agents, trial, state):
         batch, vehicles = self.batch, self.batch.vehicles(self.world)
-        acted = (~self._waited[: agents.stop - agents.start] & bool(trial.frames))[:, None]
+        count = agents.stop - agents.start
+        acted = (~self._waited[:count] & bool(trial.frames))[:, None]
         onsets = batch.step_events(self.world)
         # The first frame of a trial has no events and no actions: those in the batch belong to the step before.
-        events = np.stack([onsets[event][: agents.stop - agents.start] for event in events_of(batch.config)],
-                          axis=1) & acted
+        events = np.stack([onsets[event][:count] for event in events_of(batch.config)], axis=1) & acted
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
-            goal_m=goal_m, x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"],
+            goal_m=state["goal_m"][:count], respawns=state.get("respawns", np.zeros(count, np.int32))[:count],
+            x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"],
             heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
             rewards=batch.rewards[agents].copy(), events=events,

@@ -77,7 +77,7 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_NUMBER(c->friction, 0.0f, 10.1f, "friction")
     BREAK_NUMBER(c->goal_radius_m, 0.0f, 1001.0f, "goal_radius_m")
     BREAK_NUMBER(c->goal_max_speed_mps, -1.1f, 201.0f, "goal_max_speed_mps")
-    BREAK_CODE(c->on_goal, 4, "on_goal")
+    BREAK_CODE(c->on_goal, 5, "on_goal")
     BREAK_NUMBER(c->goal_spacing_m, 0.0f, 10001.0f, "goal_spacing_m")
     BREAK_CODE(c->goals, 17, "goals")
     BREAK(c->goals, 2, "goals") /* on_goal is not next */

@@ -14,7 +14,8 @@
 #include "step/phases.h"
 
 enum { NUM_WORLDS = 3, SCENES = 2, STEPS = 600, ARRAY_LIMIT = 128, TRIAL_STEPS = 12 };
-enum { LANE_CHANGES = SCENES }; /* the variant of the scene in which a vehicle changes lanes */
+/* the variants of the scene in which a vehicle changes lanes, and agents respawn */
+enum { LANE_CHANGES = SCENES, FREE_START, FREE_START_AT_GOAL };
 
 static const struct {
     const char *name;
@@ -71,6 +72,24 @@ static void make_two_lanes(small_scene *small) {
     small->point_x_m[1] = small->point_x_m[6] = 400.0f;
     small->point_y_m[5] = small->point_y_m[6] = 3.5f;
     small->input.has_lane_changes = 1;
+}
+
+/* Makes the scene one in which the start of an agent is free when the other one has reached its goal. */
+static void make_free_start(small_scene *small) {
+    small->goal_x_m[0] = 12.0f;
+    small->goal_x_m[1] = 500.0f;
+    small->y_m[3] = 60.0f;
+}
+
+/* The same of an agent that stands before a stop sign, on a road edge, and has run into a static vehicle. The start is
+ * at its goal. */
+static void make_free_start_at_goal(small_scene *small) {
+    small->vx_mps[0] = 0.1f;
+    small->goal_x_m[0] = 5.3f;
+    small->x_m[3] = 4.2f;
+    small->y_m[3] = 0.0f;
+    small->control_line_m[4] = small->control_line_m[6] = 4.5f;
+    for (int32_t point = small->road_start[1]; point < small->road_start[2]; point++) small->point_y_m[point] = -0.5f;
 }
 
 /* Heights so near to each other that they separate nothing: of points, on a lane that rises, and of all else, less in
@@ -150,6 +169,8 @@ static drv_scene *make_scene(int32_t variant) {
         small.input.log_valid = crossing_valid;
     }
     if (variant == LANE_CHANGES) make_two_lanes(&small);
+    if (variant == FREE_START) make_free_start(&small);
+    if (variant == FREE_START_AT_GOAL) make_free_start_at_goal(&small);
     drv_scene *scene = NULL;
     char message[DRV_MESSAGE_BYTES];
     CHECK(drv_scene_create(&small.input, NULL, &scene, message) == DRV_OK, "%s", message);
@@ -166,7 +187,10 @@ static void watch_array(rollout *run, int list, watched array) {
 static void begin_rollout(rollout *run, drv_config config) {
     /* the batch */
     memset(run, 0, sizeof *run);
-    for (int32_t i = 0; i < SCENES; i++) run->scenes[i] = make_scene(config.idm_lane_changes ? LANE_CHANGES : i);
+    for (int32_t i = 0; i < SCENES; i++)
+        run->scenes[i] = make_scene(config.idm_lane_changes         ? LANE_CHANGES
+                                    : config.on_goal == DRV_RESPAWN ? FREE_START + i
+                                                                    : i);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
     const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
                                    .record_capacity = 3, .scene_count = SCENES, .scenes = run->scenes,
@@ -333,10 +357,19 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.goal_spacing_m = 90.0f;
     check_config(config, 6);
 
+    /* respawns, with lanes of goals */
+    drv_config respawning = config;
+    respawning.on_goal = DRV_RESPAWN;
+    respawning.on_collision = respawning.on_offroad = DRV_IGNORE;
+    respawning.observation_type = DRV_FLOAT32;
+    respawning.goals = 1;
+    check_config(respawning, 8);
+
     /* lane changes, which take longer than the other runs */
     drv_config passing = small_config();
     passing.idm_lane_changes = 1;
     check_steps(passing, 7, 50);
     check_all_seen(config);
     check_all_seen(masked);
+    check_all_seen(respawning);
 }

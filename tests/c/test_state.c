@@ -18,9 +18,10 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strncmp(name, "record_", 7) == 0 || strcmp(name, "records_lost") == 0) return sizes->record_capacity > 0;
     if (strcmp(name, "reward_weight") == 0) return sizes->has_weights;
     if (strcmp(name, "valid_action_sum") == 0) return sizes->mask_agents > 0;
-    if (strcmp(name, "goal_lane") == 0 || strcmp(name, "goal_along_m") == 0 || strcmp(name, "goal_turns") == 0 ||
-        strcmp(name, "goals_reached") == 0)
+    if (strcmp(name, "goal_lane") == 0 || strcmp(name, "goal_along_m") == 0 || strcmp(name, "goal_turns") == 0)
         return sizes->next_goals > 0;
+    if (strcmp(name, "goals_reached") == 0) return sizes->counted_goals > 0;
+    if (strcmp(name, "respawns") == 0 || strcmp(name, "start_of") == 0) return sizes->respawn_agents > 0;
     /* dynamics, hidden parameters and disturbances */
     if (strcmp(name, "sideslip_rad") == 0) return sizes->slip_agents > 0;
     if (strcmp(name, "hidden") == 0) return sizes->has_hidden;
@@ -45,11 +46,12 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
     /* every option off in some world, and on in another */
     const drv_sizes all[] = {
         {.agents = 1, .vehicles = 16, .contact_words = 1, .max_trials = 1, .terms = 4, .metrics = 13, .slip_agents = 1,
-         .next_goals = 1, .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1,
+         .next_goals = 1, .counted_goals = 1,
+         .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1,
          .traffic_controls = 1, .control_agents = 1, .mask_agents = 1, .scripts = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
          .metrics = 13, .has_weights = 1, .has_hidden = 1, .rule_based = 5, .lane_changers = 5, .route_agents = 3,
-         .coplayer_agents = 3,
+         .coplayer_agents = 3, .counted_goals = 3, .respawn_agents = 3,
          .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3},
         {.agents = 65, .vehicles = 80, .contact_words = 2, .max_trials = 7, .terms = 5, .metrics = 14, .has_hidden = 1,
          .has_commanded = 1, .delay_steps = 3, .disturbed_agents = 65, .height_vehicles = 80, .height_agents = 65,

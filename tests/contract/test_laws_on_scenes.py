@@ -72,6 +72,13 @@ RULES = {
         "goal_radius_m": 20.0,
         "on_collision": "ignore",
     },
+    "agents_respawn": {
+        "max_trials": 2,
+        "trial_steps": 40,
+        "on_goal": "respawn",
+        "goal_radius_m": 8.0,
+        "max_goals": 3,
+    },
 }
 
 

@@ -36,6 +36,7 @@ CALLS_BETWEEN_SAMPLES = (60, 500)
 CALLS_OF_SAMPLE = (20, 150)
 WORLDS_OF_SAMPLE = 3
 EVENT_RESPONSES = ("ignore", "stop", "remove")
+GOAL_RESPONSES = (*EVENT_RESPONSES, "next", "respawn")
 EXACT_CHANNELS = (*rollouts.ARRAYS, "code")
 
 
@@ -94,7 +95,7 @@ def random_config(rng, scenes):
         traffic_controls=traffic_controls, detailed_metrics=one_of(False, True),
         reward_ranges=one_of({}, {}, {"collision": (-2.0, 0.0), "lane_offset_per_m_s": (-0.1, 0.0)}),
         max_trials=int(rng.integers(1, 6)), trial_steps=int(one_of(1, 2, 10, 40, 90, 200)),
-        on_goal=one_of(*EVENT_RESPONSES, "next"), on_collision=one_of(*EVENT_RESPONSES),
+        on_goal=one_of(*GOAL_RESPONSES), on_collision=one_of(*EVENT_RESPONSES),
         on_offroad=one_of(*EVENT_RESPONSES),
         stopped_share_limit=one_of(None, None, 0.3, 1.0), dt_s=one_of(None, None, 0.05, 0.3),
         dynamics={"min_speed_mps": one_of(0.0, -5.0)}, scene_order=one_of("random", "cycle"),

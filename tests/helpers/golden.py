@@ -64,6 +64,12 @@ ROLLOUTS = {
     "town/goals": {**IGNORE_ALL, **TWO_TRIALS, "on_goal": "next", "goal_spacing_m": 20.0, "goal_radius_m": 60.0,
                    "dt_s": 0.5, "max_goals": 4, "observation": {"goals": 3}, "sensors": {"goal_position_noise_m": 2.0},
                    "action_type": "continuous"},
+    "town/respawn": {**IGNORE_ALL, **TWO_TRIALS, "on_goal": "respawn", "goal_radius_m": 60.0, "dt_s": 0.5,
+                     "detailed_metrics": True, "action_type": "continuous"},
+    "intersection/respawn": {**IGNORE_ALL, "max_trials": 2, "trial_steps": 45, "on_goal": "respawn", "max_goals": 3,
+                             "goal_radius_m": 30.0, "dt_s": 0.3, "others": "idm", "agents_per_world": 5,
+                             "traffic_controls": True, "dynamics": "single_track", "observation": {"goals": 1},
+                             "hidden": {"action_delay_steps": (0, 3)}, "reward": {"route_progress_per_m": 0.1}},
     "exits/shared": {"max_trials": 3, "trial_steps": 30, "dt_s": 0.2, "action_type": "continuous",
                      "observation": {"partners": 0, "roads": 16, "goal_reveal_s": 1.0, "goal_reveal_share": 0.4}},
     "exits/delayed": {"max_trials": 2, "trial_steps": 20, "dt_s": 0.2, "action_type": "continuous",
@@ -167,7 +173,7 @@ ROLLOUTS = {
 
 PARAMETERS = {
     **{name: {"lights": True} for name in ("town/obeyed", "town/lights", "intersection/lights", "town/observed_lights",
-                                           "intersection/indexed_lights")},
+                                           "intersection/indexed_lights", "intersection/respawn")},
     "intersection/lane_changes": {"arm_length_m": 200.0}}
 """Name of a rollout to the parameters of its generated scenes."""
 

@@ -23,6 +23,8 @@ from world_rollout import (
     columns_outside,
 )
 
+from drive_env.config import FOLLOWED_GOALS
+
 
 def law_1_flags_agree(rollout):
     rollout.check(~rollout.truncation | rollout.trial_ended, "truncation implies trial_ended")
@@ -151,12 +153,12 @@ def law_8_events_are_rewarded_in_their_step(rollout):
     # one goal a trial, unless another one follows
     reached_goal = np.array([["goal" in events for events in agent] for agent in rollout.events])
     for start, stop in rollout.trials():
-        if responses["goal"] != "next":
+        if responses["goal"] not in FOLLOWED_GOALS:
             rollout.check(reached_goal[start:stop].sum(axis=0) <= 1, "the goal is rewarded once a trial")
     for (t, r), events in np.ndenumerate(rollout.events):
         if rollout.disturbed[t, r]:
             continue  # its reward is 0 whatever happened
-        if rollout.config.on_goal == "next":
+        if rollout.config.on_goal in FOLLOWED_GOALS:
             # Channels do not tell whether another goal follows; where none does, the agent is removed.
             responses["goal"] = "remove" if rollout.stopped_driving[t, r] and rollout.removed[t, r] else "ignore"
         # the agent stops driving with the first of these events that has a response, which is its outcome

@@ -167,6 +167,18 @@ def test_a_goal_is_drawn_where_the_agent_drives_next_and_as_a_disc_after_the_las
         assert batch.removed[0] and bodies(look.frame(), colours.GOAL).sum() > 20
 
 
+def test_no_trail_leads_to_the_start_at_which_an_agent_appears():
+    """A car at 10 m/s is within 2 m of its goal at 20 m in step 18. A new view draws no trail either."""
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
+                       roads=[("lane", [(0.0, 0.0), (40.0, 0.0)])])
+    with started(scene, on_goal="respawn") as batch:
+        look, has_trail = SceneView(batch, size=SIZE), []
+        for _ in range(19):
+            has_trail.append(not np.array_equal(look.frame(), SceneView(batch, size=SIZE).frame()))
+            drive(batch)
+    assert has_trail[6:] == [True] * 12 + [False]  # before, the car covers it
+
+
 def test_a_removed_agent_is_not_drawn():
     with started(crash(), on_goal="remove", on_collision="remove", on_offroad="remove") as batch:
         drive(batch, 15)

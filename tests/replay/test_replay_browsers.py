@@ -102,6 +102,40 @@ def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path
     assert page.console() == []
 
 
+def test_an_agent_that_respawns_jumps_to_its_start(chromium, tmp_path):
+    """A car at 10 m/s is within 2.5 m of its goal at 20 m in step 18, and drives from 0 m again. Half a step before, it
+    is where it was; its trail begins at the start, and the flash of the event is at the goal."""
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
+                       roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
+    with started(scene, on_goal="respawn", goal_radius_m=2.5) as batch:
+        recorder = Recorder(batch)
+        for _ in range(24):
+            recorder.capture()
+            drive(batch)
+        recorder.recording().save_html(tmp_path / "page.html")
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP, "#agent=0")
+    places = [page.run("return replay.poseAt(replay.trials[0], 0, arguments[0]).x", step)
+              for step in (16.5, 17.5, 18, 18.5)]
+    assert places == pytest.approx([16.5, 17.0, 0.0, 0.5], abs=0.02)
+    # x of the points of all lines, and of all rings, that the pane draws between two steps
+    draw = """
+        const pane = replay.page.panes[0], lines = [], rings = [], context = CanvasRenderingContext2D.prototype;
+        const {lineTo, arc} = context, metres = (right) => pane.camera().toScene(right, 0, pane.size)[0];
+        context.lineTo = function (right, down) { lines.push(metres(right)); lineTo.call(this, right, down); };
+        context.arc = function (right, ...more) { rings.push(metres(right)); arc.call(this, right, ...more); };
+        replay.goTo(arguments[0]);
+        replay.drawPage();
+        Object.assign(context, {lineTo, arc});
+        return [lines, rings];"""
+    (_, before), (lines, rings) = page.run(draw, 12.5), page.run(draw, 20.5)
+    lines = np.round(lines, 2).tolist()
+    assert [0.0, 1.0, 2.0, 2.5] in [lines[i : i + 4] for i in range(len(lines))]
+    assert (17.0, 0.0) not in zip(lines, lines[1:]) and (16.0, 17.0) in zip(lines, lines[1:])
+    assert [np.isclose(found, 20.0).sum() for found in (before, rings)] == [1, 2]
+    assert page.console() == []
+
+
 def test_a_bridge_hides_the_car_below_it_and_what_it_observes_is_of_its_level(chromium, tmp_path):
     """The car below is in the middle of the crossing; the page computes what it observes anew."""
     cars = [driver(0.0, 0.0, 0.0, goal_m=(30.0, 30.0)), driver(0.0, 20.0, np.pi / 2, goal_m=(30.0, -30.0))]

@@ -1,6 +1,7 @@
 """Does a replay page hold the arrays of the batch?"""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -133,6 +134,21 @@ def test_a_recording_has_the_goal_of_every_frame():
     for axis, name in enumerate(("goal_x_m", "goal_y_m")):
         shown = np.concatenate([page.frames(f"trial{number}/{name}") for number in range(2)])
         assert (shown == stored[..., axis]).all()
+
+
+def test_a_recording_counts_the_respawns_of_every_frame():
+    """A car at 10 m/s comes within 2 m of its goal at 6.9 m in step 5, and is at its start at 0 m then."""
+    scene, counts = stage([driver(0.0, speed_mps=10.0, goal_m=(6.9, 0.0))]), []
+    with Batch(scene, config=DriveConfig(trial_steps=12, **IGNORE_ALL | {"on_goal": "respawn"})) as batch:
+        recorder = Recorder(batch)
+        rollout(batch, recorder, SimpleNamespace(act_all=lambda: [45]), 1, lambda: counts.append(
+            batch.trial_state()["respawns"]))
+        recording = recorder.recording()
+    trial, stored = recording.trials[0], Page(recording.html()).frames("trial0/respawns")
+    assert (stored == counts).all() and (trial.respawns == counts).all()
+    assert stored[:, 0].tolist() == [0] * 5 + [1] * 5 + [2] * 3
+    assert trial.x_m[:, 0] == pytest.approx([*range(5), *range(5), *range(3)], abs=1e-4)
+    assert trial.events[[5, 10], 0, 0].all() and trial.events[..., 0].sum() == 2
 
 
 def test_stop_lines_and_what_lights_show_are_recorded():

@@ -17,8 +17,14 @@ typedef enum drv_term {
     DRV_TERM_COUNT
 } drv_term;
 
-/* DRV_NEXT is a response to goals alone: the agent gets another one. */
-typedef enum drv_event_response { DRV_IGNORE = 0, DRV_STOP = 1, DRV_REMOVE = 2, DRV_NEXT = 3 } drv_event_response;
+/* DRV_NEXT and DRV_RESPAWN are responses to goals alone: the agent gets another one, with DRV_RESPAWN at a start. */
+typedef enum drv_event_response {
+    DRV_IGNORE = 0,
+    DRV_STOP = 1,
+    DRV_REMOVE = 2,
+    DRV_NEXT = 3,
+    DRV_RESPAWN = 4
+} drv_event_response;
 typedef enum drv_dynamics {
 #define X(symbol, name, ...) DRV_##symbol,
     DRV_DYNAMICS(X)

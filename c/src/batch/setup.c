@@ -81,7 +81,7 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
     if (status == DRV_OK && config->on_goal != DRV_NEXT && config->goals > 1)
         return drv_fail(message, DRV_ERROR_CONFIG, "goals is %d; with on_goal %d it must be 0 or 1", config->goals,
                         config->on_goal);
-    if (status == DRV_OK && config->on_goal != DRV_NEXT && config->max_goals > 0)
+    if (status == DRV_OK && config->on_goal < DRV_NEXT && config->max_goals > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "max_goals is %d; with on_goal %d it must be 0", config->max_goals,
                         config->on_goal);
     if (status == DRV_OK && config->time_left == DRV_TIME_LEFT_CRITIC && !config->critic_observations)
@@ -232,6 +232,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
     /* elements of the state, none of what the config does not use */
     const drv_columns columns = drv_columns_of(&setup->config);
     const bool has_goal_lanes = drv_scene_parts_of(&setup->config) & DRV_SCENE_LANE_GRAPH;
+    const bool respawns = setup->config.on_goal == DRV_RESPAWN;
     return (drv_sizes){.agents = setup->agents_per_world,
                        .vehicles = round_up(vehicles, DRV_SIMD_PAD),
                        .rule_based = rule_based,
@@ -252,6 +253,8 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .mask_agents = setup->config.action_mask ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
                        .next_goals = has_goal_lanes ? setup->agents_per_world : 0,
+                       .counted_goals = has_goal_lanes || respawns ? setup->agents_per_world : 0,
+                       .respawn_agents = respawns ? setup->agents_per_world : 0,
                        .slip_agents = setup->config.dynamics == DRV_SINGLE_TRACK ? setup->agents_per_world : 0,
                        .traffic_controls = setup->config.traffic_controls ? controls : 0,
                        .control_agents = setup->config.traffic_controls ? setup->agents_per_world : 0,

@@ -19,6 +19,7 @@ typedef enum drv_purpose {
     DRV_PURPOSE_BRAKING = 9, /* likewise */
     DRV_PURPOSE_GOAL_NEXT = 10, /* at each fork, the lane of the next goal */
     DRV_PURPOSE_SCRIPTS = 11, /* the option of a group */
+    DRV_PURPOSE_RESPAWN = 12, /* the order in which an agent takes starts */
     /* of the first hidden parameter; each further one has the next number, and the flip of the steering the last */
     DRV_PURPOSE_HIDDEN = 64,
     DRV_PURPOSE_SENSORS = 96 /* of the first stream of step/sensors.c; each further one has the next number */

@@ -204,6 +204,20 @@ void drv_events_begin(drv_world *world, drv_scratch *scratch) {
     }
 }
 
+void drv_events_place(drv_world *world, int32_t agent) {
+    /* nothing overlaps the agent, and it overlaps nothing */
+    const int32_t words = world->sizes.contact_words;
+    for (int32_t word = 0; word < words; word++) world->overlapping[agent * words + word] = 0;
+    for (int32_t other = 0; other < world->scene->num_agents; other++)
+        world->overlapping[other * words + agent / 64] &= ~((uint64_t)1 << (agent % 64));
+
+    /* edges and goals as at the start of a trial */
+    const drv_point start = {world->x_m[agent], world->y_m[agent]};
+    const drv_moving_box own = moving_box_of(world, agent);
+    world->in_goal_since_start[agent] = within_goal(world, agent, start, start);
+    world->on_road_edge[agent] = find_edges(world, agent, &own, false).at_end;
+}
+
 void drv_events_detect(drv_world *world, drv_scratch *scratch) {
     const bounding_circles all = bounding_circles_of(world, scratch);
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {

@@ -16,7 +16,8 @@ int32_t drv_goals_candidate(const drv_world *world, int32_t agent) {
 
 static drv_point goal_of(const drv_world *world, int32_t agent) {
     const drv_scene *scene = world->scene;
-    if (scene->candidate_count == 0) return (drv_point){scene->goal_x_m[agent], scene->goal_y_m[agent]};
+    const int32_t start = drv_start_of(world, agent);
+    if (scene->candidate_count == 0) return (drv_point){scene->goal_x_m[start], scene->goal_y_m[start]};
     const int32_t drawn = drv_goals_candidate(world, agent);
     return (drv_point){scene->candidate_x_m[drawn], scene->candidate_y_m[drawn]};
 }
@@ -25,7 +26,7 @@ static drv_point goal_of(const drv_world *world, int32_t agent) {
 static float goal_height(const drv_world *world, int32_t agent) {
     const drv_scene *scene = world->scene;
     if (!scene->has_height || world->controller[agent] != DRV_CONTROLLER_AGENT) return 0.0f;
-    return scene->candidate_count == 0 ? scene->goal_z_m[agent]
+    return scene->candidate_count == 0 ? scene->goal_z_m[drv_start_of(world, agent)]
                                        : scene->candidate_z_m[drv_goals_candidate(world, agent)];
 }
 
@@ -56,20 +57,23 @@ static lane_point nearest_lane_point(const drv_lanes *lanes, drv_point at, float
     return best;
 }
 
+void drv_goals_place(drv_world *world, int32_t agent) {
+    const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
+    const drv_point goal = exists ? goal_of(world, agent) : (drv_point){0.0f, 0.0f};
+    world->goal_x_m[agent] = goal.x;
+    world->goal_y_m[agent] = goal.y;
+    if (world->sizes.height_agents > 0) world->goal_z_m[agent] = goal_height(world, agent);
+    if (world->sizes.next_goals == 0) return;
+    const lane_point place =
+        exists ? nearest_lane_point(&world->scene->lanes, goal, goal_height(world, agent)) : (lane_point){-1, 0.0f};
+    world->goal_lane[agent] = place.lane;
+    world->goal_along_m[agent] = place.along_m;
+}
+
 void drv_goals_begin(drv_world *world) {
-    for (int32_t agent = 0; agent < world->sizes.agents; agent++) {
-        const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
-        const drv_point goal = exists ? goal_of(world, agent) : (drv_point){0.0f, 0.0f};
-        world->goal_x_m[agent] = goal.x;
-        world->goal_y_m[agent] = goal.y;
-        if (world->sizes.height_agents > 0) world->goal_z_m[agent] = goal_height(world, agent);
-        if (world->sizes.next_goals == 0) continue;
-        const lane_point place =
-            exists ? nearest_lane_point(&world->scene->lanes, goal, goal_height(world, agent)) : (lane_point){-1, 0.0f};
-        world->goal_lane[agent] = place.lane;
-        world->goal_along_m[agent] = place.along_m;
-        world->goal_turns[agent] = world->goals_reached[agent] = 0;
-    }
+    for (int32_t agent = 0; agent < world->sizes.agents; agent++) drv_goals_place(world, agent);
+    for (int32_t agent = 0; agent < world->sizes.next_goals; agent++) world->goal_turns[agent] = 0;
+    for (int32_t agent = 0; agent < world->sizes.counted_goals; agent++) world->goals_reached[agent] = 0;
 }
 
 /* ---- next goals ---- */

@@ -6,6 +6,7 @@
 
 #include "math/geometry.h"
 #include "platform/isa.h"
+#include "step/respawn.h"
 #include "step/state.h"
 #include "view/layout.h"
 
@@ -16,9 +17,13 @@ DRV_STEP_API int32_t drv_goals_candidate(const drv_world *world, int32_t agent);
 /* Sets the goal of every agent at the start of a trial: its own, or one of the scene's candidates. */
 DRV_STEP_API void drv_goals_begin(drv_world *world);
 
-/* Whether an agent has no goal left in this trial. */
+/* Sets the goal of one agent: that of its start, or one of the scene's candidates. */
+DRV_STEP_API void drv_goals_place(drv_world *world, int32_t agent);
+
+/* Whether an agent has no goal left in this trial, or none until it respawns. */
 static inline _Bool drv_goals_are_done(const drv_world *world, int32_t agent) {
-    return world->had_goal[agent] && world->config->on_goal != DRV_NEXT;
+    if (!world->had_goal[agent] || world->config->on_goal == DRV_NEXT) return 0;
+    return world->config->on_goal != DRV_RESPAWN || drv_awaits_respawn(world, agent);
 }
 
 /* A goal of an agent, and its place along the lanes. */

@@ -44,6 +44,12 @@ void drv_hidden_begin(drv_world *world) {
     memset(world->delayed_control, 0, (size_t)drv_delayed_controls(world->sizes) * sizeof *world->delayed_control);
 }
 
+void drv_hidden_place(drv_world *world, int32_t agent) {
+    const int64_t queue = (int64_t)world->sizes.delay_steps * DRV_ACTION_DIMENSIONS;
+    if (world->sizes.has_commanded) world->commanded_steering_rad[agent] = 0.0f;
+    memset(world->delayed_control + agent * queue, 0, (size_t)queue * sizeof *world->delayed_control);
+}
+
 /* ---- effects ---- */
 
 /* Exchanges a control for that of `delay` steps ago; 0 in the first steps of a trial. */

@@ -9,6 +9,9 @@
  * ones of the trial do. */
 DRV_STEP_API void drv_hidden_begin(drv_world *world);
 
+/* The same for an agent that has appeared at another start, whose values stay. */
+DRV_STEP_API void drv_hidden_place(drv_world *world, int32_t agent);
+
 /* Turns the commanded control of an agent, entry `i` of a block, into the one that its vehicle follows. */
 DRV_STEP_API void drv_hidden_apply(drv_world *world, int32_t agent, drv_motion_block *block, int32_t i);
 

@@ -11,6 +11,7 @@
 #include "step/path_crossing.h"
 #include "step/path_nearest.h"
 #include "step/path_place.h"
+#include "step/respawn.h"
 
 /* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
 static const drv_idm agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
@@ -62,7 +63,7 @@ static bool shift_for(const drv_world *world, const drv_lane_driver *driver, int
     if (dx * dx + dy * dy > reach_m * reach_m) return false;
 
     /* whether it blocks the path */
-    const int32_t start = paths->point_start[agent];
+    const int32_t start = paths->point_start[drv_start_of(world, agent)];
     const int32_t low = first - PASSED_POINTS > start ? first - PASSED_POINTS : start;
     const drv_point ahead = {world->cos_heading[agent], world->sin_heading[agent]};
     const int32_t nearest = drv_path_nearest(paths, low, first + DRV_WINDOW_POINTS - 1, at, ahead, 0.0f);
@@ -104,7 +105,8 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     drv_paths *window = &driver->window;
     const drv_point at = {world->x_m[agent], world->y_m[agent]};
     const drv_point ahead = {world->cos_heading[agent], world->sin_heading[agent]};
-    const int32_t start = paths->point_start[agent], end = paths->point_start[agent + 1] - DRV_WINDOW_POINTS;
+    const int32_t path = drv_start_of(world, agent);
+    const int32_t start = paths->point_start[path], end = paths->point_start[path + 1] - DRV_WINDOW_POINTS;
     const int32_t nearest = drv_path_nearest(paths, start, end, at, ahead, wrong_way_m2);
     const float point_m = (float)(nearest - start) * drv_path_pitch_m;
     const float path_m = drv_larger(0.0f, point_m + drv_path_offset_from(paths, nearest, at).along_m);

@@ -15,6 +15,12 @@ void drv_measures_begin(drv_world *world) {
     drv_route_progress_begin(world);
 }
 
+void drv_measures_place(drv_world *world, int32_t agent) {
+    if (world->sizes.comfort_agents > 0)
+        world->lateral_mps2[agent] = world->previous_acceleration_mps2[agent] = 0.0f;
+    if (world->sizes.route_agents > 0) world->route_m[agent] = 0.0f;
+}
+
 /* Writes by how much the distance of each point to its goal decreased as it moved from `from` to `to`. A loop without a
  * branch, which compilers vectorise. */
 static void write_progress(float *restrict progress_m, const float *restrict goal_x_m, const float *restrict goal_y_m,

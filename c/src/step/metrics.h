@@ -13,7 +13,7 @@
 #define DRV_METRICS(X)                                                                     \
     X(SCORE, "score", true, world->scored[agent])                                          \
     X(GOAL, "goal", true, world->had_goal[agent])                                          \
-    X(GOALS, "goals", config->on_goal == DRV_NEXT, world->goals_reached[agent])            \
+    X(GOALS, "goals", config->on_goal >= DRV_NEXT, world->goals_reached[agent])            \
     X(COLLISION, "collision", true, world->had_collision[agent])                           \
     X(OFFROAD, "offroad", true, world->had_offroad[agent])                                 \
     X(RED_LIGHT, "red_light", config->traffic_controls, world->had_red_light[agent])       \

@@ -23,6 +23,7 @@
     X(reward_score, "sums the reward terms of each agent")                                                      \
     X(trial_halt, "sets the motion of agents that an event stopped or removed in this step to 0")               \
     X(metrics_add, "adds the trial that the step ended to the averages of each agent")                          \
+    X(respawn_agents, "puts agents that have reached their goals at starts, where they respawn")                 \
     X(lights_show, "sets what traffic lights show until the next step ends")                                    \
     X(disturbances_draw, "decides which agents are blind or brake in the coming step, where disturbances are on") \
     X(observe_write, "writes the observation of each agent")                                                    \
@@ -47,16 +48,24 @@ enum {
 
 /* Puts every vehicle at its start. */
 DRV_STEP_API void drv_traffic_begin(drv_world *world);
+/* Puts a vehicle at the start of any vehicle; at the origin where `start` is -1. */
+DRV_STEP_API void drv_traffic_place(drv_world *world, int32_t vehicle, int32_t start);
 /* Stores what overlaps at the start of a trial, which is no onset. */
 DRV_STEP_API void drv_events_begin(drv_world *world, drv_scratch *scratch);
+/* The same for an agent that has appeared, clear of all vehicles; its onsets stay those of the step. */
+DRV_STEP_API void drv_events_place(drv_world *world, int32_t agent);
 /* Detects which agents cross a stop line at red, or that of a stop sign without a stop; a part of events_detect. */
 DRV_STEP_API void drv_traffic_controls_detect(drv_world *world);
 /* Draws the offsets of light programs, and sets the lights and violations of a trial to its start. */
 DRV_STEP_API void drv_traffic_controls_begin(drv_world *world, drv_scratch *scratch);
+/* Sets whether an agent that has appeared stands before a stop sign. */
+DRV_STEP_API void drv_traffic_controls_place(drv_world *world, int32_t agent);
 /* Sets the counts of valid actions of a trial to 0. */
 DRV_STEP_API void drv_mask_begin(drv_world *world);
 /* Sets the measures of a trial to 0. */
 DRV_STEP_API void drv_measures_begin(drv_world *world);
+/* Sets what the measures of the next step count from, for an agent that has appeared. */
+DRV_STEP_API void drv_measures_place(drv_world *world, int32_t agent);
 /* Sets the state to the start of the next trial of the episode; writes no channel. */
 DRV_STEP_API void drv_trial_rewind(drv_world *world, drv_scratch *scratch);
 /* Opens the episode whose number world->episode holds; the clock of its first trial begins at `age_steps`. */

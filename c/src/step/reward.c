@@ -17,13 +17,15 @@ static int32_t exceeded_limits(const drv_world *world, int32_t agent) {
            (fabsf(world->lateral_mps2[agent]) > comfortable_mps2) + (world->jerk_mps3[agent] > comfortable_mps3);
 }
 
-/* The distance of an agent from where its log has it at the end of the step; 0 where the log is not valid. */
+/* The distance of an agent from where its log has it at the end of the step; 0 where the log is not valid, and once the
+ * agent has respawned, where its log does not lead. */
 static float distance_to_log_m(const drv_world *world, int32_t agent) {
     const drv_scene *scene = world->scene;
     const int32_t frame = *world->clock_steps; /* trial_judge has counted the step */
     if (frame >= scene->agent_log_frames) return 0.0f;
     const int64_t at = (int64_t)frame * scene->num_agents + agent;
-    if (!scene->agent_log_valid[at]) return 0.0f;
+    const bool has_respawned = world->sizes.respawn_agents > 0 && world->respawns[agent] > 0;
+    if (!scene->agent_log_valid[at] || has_respawned) return 0.0f;
     const float dx = world->x_m[agent] - scene->agent_log_x_m[at], dy = world->y_m[agent] - scene->agent_log_y_m[at];
     return sqrtf(dx * dx + dy * dy);
 }

@@ -16,7 +16,8 @@ static const float search_ratio = 2.0f, search_m = 5.0f;
 
 /* The route of an agent to its goal, one of those that the scene has for it. */
 static int32_t route_of(const drv_world *world, int32_t agent) {
-    return agent * drv_goals_per_agent(world->scene->candidate_count) + drv_goals_candidate(world, agent);
+    const int32_t first = drv_start_of(world, agent) * drv_goals_per_agent(world->scene->candidate_count);
+    return first + drv_goals_candidate(world, agent);
 }
 
 void drv_route_progress_begin(drv_world *world) {
@@ -76,6 +77,6 @@ void drv_route_progress_take(drv_world *world) {
     for (int32_t agent = 0; agent < world->sizes.route_agents; agent++) {
         world->route_progress_m[agent] = 0.0f;
         /* had_goal is of earlier steps, as in drv_measures_take */
-        if (world->status[agent] == DRV_DRIVING && !world->had_goal[agent]) take(world, agent);
+        if (world->status[agent] == DRV_DRIVING && !drv_goals_are_done(world, agent)) take(world, agent);
     }
 }

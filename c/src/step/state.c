@@ -33,6 +33,8 @@
 #define DRV_DRAWN_WEIGHTS (sizes.agents * sizes.has_weights * DRV_TERM_COUNT)
 #define DRV_RECORD_VALUES ((int64_t)sizes.record_capacity * sizes.agents * sizes.metrics)
 #define DRV_NEXT_GOALS sizes.next_goals
+#define DRV_COUNTED_GOALS sizes.counted_goals
+#define DRV_RESPAWN_AGENTS sizes.respawn_agents
 #define DRV_SLIP_AGENTS sizes.slip_agents
 #define DRV_COMMANDED_AGENTS (sizes.agents * sizes.has_commanded)
 #define DRV_HIDDEN_VALUES (sizes.agents * sizes.has_hidden * DRV_HIDDEN_COUNT)

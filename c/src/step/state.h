@@ -35,22 +35,29 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(int32_t, "i4", age_steps, 1, "offset of the clock in a trial that starts late", "reset, trial_restart")        \
     X(uint8_t, "u1", pending, 1, "0 goes on, 1 opens a trial, 2 opens an episode", "trial_restart, trial_judge")     \
     /* vehicles; agents are the first */                                                                             \
-    X(float, "f4", x_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
-    X(float, "f4", y_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate")                        \
-    X(float, "f4", heading_rad, DRV_VEHICLES, "rad", "trial_restart, traffic_plan, dynamics_integrate")              \
-    X(float, "f4", cos_heading, DRV_VEHICLES, "1", "trial_restart, traffic_plan, dynamics_integrate")                \
-    X(float, "f4", sin_heading, DRV_VEHICLES, "1", "trial_restart, traffic_plan, dynamics_integrate")                \
-    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s", "trial_restart, traffic_plan, dynamics_integrate, trial_halt")    \
+    X(float, "f4", x_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")        \
+    X(float, "f4", y_m, DRV_VEHICLES, "m", "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")        \
+    X(float, "f4", heading_rad, DRV_VEHICLES, "rad",                                                                 \
+      "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")                                             \
+    X(float, "f4", cos_heading, DRV_VEHICLES, "1",                                                                   \
+      "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")                                             \
+    X(float, "f4", sin_heading, DRV_VEHICLES, "1",                                                                   \
+      "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")                                             \
+    X(float, "f4", speed_mps, DRV_VEHICLES, "m/s",                                                                   \
+      "trial_restart, traffic_plan, dynamics_integrate, trial_halt, respawn_agents")                                 \
     X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "trial_restart, traffic_plan, trial_judge")                \
     X(uint8_t, "u1", controller, DRV_VEHICLES, "drv_controller", "trial_restart")                                    \
-    X(float, "f4", steering_rad, DRV_VEHICLES, "rad", "trial_restart, dynamics_integrate")                           \
-    X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2",                                                     \
-      "trial_restart, traffic_plan, dynamics_integrate, trial_halt")                                                 \
-    X(float, "f4", yaw_rate_radps, DRV_VEHICLES, "rad/s", "trial_restart, dynamics_integrate, trial_halt")           \
-    X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan, dynamics_integrate")   \
-    X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago", "trial_restart, traffic_plan, dynamics_integrate")   \
+    X(float, "f4", steering_rad, DRV_VEHICLES, "rad", "trial_restart, dynamics_integrate, respawn_agents")           \
+    X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2",                                                          \
+      "trial_restart, traffic_plan, dynamics_integrate, trial_halt, respawn_agents")                                 \
+    X(float, "f4", yaw_rate_radps, DRV_VEHICLES, "rad/s",                                                            \
+      "trial_restart, dynamics_integrate, trial_halt, respawn_agents")                                               \
+    X(float, "f4", previous_x_m, DRV_VEHICLES, "m, a step ago",                                                      \
+      "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")                                             \
+    X(float, "f4", previous_y_m, DRV_VEHICLES, "m, a step ago",                                                      \
+      "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")                                             \
     X(float, "f4", previous_heading_rad, DRV_VEHICLES, "rad, a step ago",                                            \
-      "trial_restart, traffic_plan, dynamics_integrate")                                                             \
+      "trial_restart, traffic_plan, dynamics_integrate, respawn_agents")                                             \
     X(uint8_t, "u1", previous_present, DRV_VEHICLES, "on the map a step ago", "trial_restart, traffic_plan")         \
     /* rule-based vehicles; no entries where no scene has one */                                                     \
     X(float, "f4", path_m, DRV_RULE_BASED, "m along the path; -1 before the vehicle enters",                         \
@@ -67,28 +74,37 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, traffic_plan")                                                                                 \
     /* heights; no entries where no scene has roads above each other */                                              \
     X(float, "f4", z_m, DRV_HEIGHT_VEHICLES, "m, height of the road under it",                                       \
-      "trial_restart, traffic_plan, height_follow")                                                                  \
-    X(float, "f4", goal_z_m, DRV_HEIGHT_AGENTS, "m, height of the road at the goal", "trial_restart, trial_judge")  \
+      "trial_restart, traffic_plan, height_follow, respawn_agents")                                                  \
+    X(float, "f4", goal_z_m, DRV_HEIGHT_AGENTS, "m, height of the road at the goal",                                 \
+      "trial_restart, trial_judge, respawn_agents")                                                                  \
     /* scripted vehicles; no entries where no scene has one */                                                       \
     X(int32_t, "i4", script_frame, DRV_SCRIPTS, "of its log; 0 while it waits, -1 where it does not exist",           \
       "trial_restart, traffic_plan")                                                                                 \
     /* agents: goals */                                                                                              \
-    X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
-    X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge")                                          \
+    X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge, respawn_agents")                          \
+    X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge, respawn_agents")                          \
     /* agents: the lane of the current goal; no entries where nothing uses it */                                     \
-    X(int32_t, "i4", goal_lane, DRV_NEXT_GOALS, "road of the goal; -1 on no lane", "trial_restart, trial_judge")  \
-    X(float, "f4", goal_along_m, DRV_NEXT_GOALS, "m along it", "trial_restart, trial_judge")                         \
+    X(int32_t, "i4", goal_lane, DRV_NEXT_GOALS, "road of the goal; -1 on no lane",                                   \
+      "trial_restart, trial_judge, respawn_agents")                                                                  \
+    X(float, "f4", goal_along_m, DRV_NEXT_GOALS, "m along it", "trial_restart, trial_judge, respawn_agents")         \
     X(int32_t, "i4", goal_turns, DRV_NEXT_GOALS, "lanes passed since the first goal", "trial_restart, trial_judge") \
-    X(int32_t, "i4", goals_reached, DRV_NEXT_GOALS, "in this trial", "trial_restart, trial_judge")                   \
+    /* agents: goals that follow one another; no entries where none does */                                          \
+    X(int32_t, "i4", goals_reached, DRV_COUNTED_GOALS, "in this trial", "trial_restart, trial_judge")                \
+    X(int32_t, "i4", respawns, DRV_RESPAWN_AGENTS, "in this trial", "trial_restart, respawn_agents")                 \
+    X(int32_t, "i4", start_of, DRV_RESPAWN_AGENTS, "the agent whose start, goal and route in the scene it has",      \
+      "trial_restart, respawn_agents")                                                                               \
     /* agents: events of the step, and the state that detects their onset */                                         \
     X(uint8_t, "u1", collision_onset, DRV_AGENTS, "an overlap with a vehicle began", "trial_restart, events_detect") \
     X(int32_t, "i4", collision_vehicle, DRV_AGENTS, "lowest vehicle whose overlap began, else -1",                   \
       "trial_restart, events_detect")                                                                                \
     X(uint8_t, "u1", offroad_onset, DRV_AGENTS, "an overlap with a road edge began", "trial_restart, events_detect") \
     X(uint8_t, "u1", goal_onset, DRV_AGENTS, "the agent reached its goal", "trial_restart, events_detect")           \
-    X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v", "trial_restart, events_detect")   \
-    X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge", "trial_restart, events_detect")       \
-    X(uint8_t, "u1", in_goal_since_start, DRV_AGENTS, "at the goal since the start", "trial_restart, events_detect") \
+    X(uint64_t, "u8", overlapping, DRV_CONTACT_WORDS, "bit v: overlaps vehicle v",                                   \
+      "trial_restart, events_detect, respawn_agents")                                                                \
+    X(uint8_t, "u1", on_road_edge, DRV_AGENTS, "the box overlaps a road edge",                                       \
+      "trial_restart, events_detect, respawn_agents")                                                                \
+    X(uint8_t, "u1", in_goal_since_start, DRV_AGENTS, "at the goal since the start",                                 \
+      "trial_restart, events_detect, respawn_agents")                                                                \
     /* traffic lights and signs; no entries where they have no effect */                                             \
     X(uint8_t, "u1", light_state, DRV_LIGHTS, "drv_light, at the end of the step", "trial_restart, lights_show")     \
     X(int32_t, "i4", light_offset_steps, DRV_LIGHTS, "of its program at the start of the trial", "trial_restart")    \
@@ -97,7 +113,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint8_t, "u1", stop_sign_onset, DRV_CONTROL_AGENTS, "it crossed that of a stop sign without a stop",           \
       "trial_restart, events_detect")                                                                                \
     X(uint8_t, "u1", stopped_at_sign, DRV_CONTROL_AGENTS, "it has stopped where it is, before a stop sign",          \
-      "trial_restart, events_detect")                                                                                \
+      "trial_restart, events_detect, respawn_agents")                                                                \
     X(uint8_t, "u1", had_red_light, DRV_CONTROL_AGENTS, "in this trial", "trial_restart, trial_judge")               \
     X(uint8_t, "u1", had_stop_sign, DRV_CONTROL_AGENTS, "in this trial", "trial_restart, trial_judge")               \
     /* agents: measures, the continuous facts */                                                                     \
@@ -111,12 +127,14 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, lane_locate")                                                                                  \
     X(float, "f4", lane_sin_error, DRV_LANE_AGENTS, "1", "trial_restart, lane_locate")                               \
     /* agents: comfort; no entries where nothing uses it */                                                          \
-    X(float, "f4", lateral_mps2, DRV_COMFORT_AGENTS, "m/s2, acceleration to the left", "trial_restart, measures_take") \
+    X(float, "f4", lateral_mps2, DRV_COMFORT_AGENTS, "m/s2, acceleration to the left",                               \
+      "trial_restart, measures_take, respawn_agents")                                                                \
     X(float, "f4", jerk_mps3, DRV_COMFORT_AGENTS, "m/s3", "trial_restart, measures_take")                            \
     X(float, "f4", previous_acceleration_mps2, DRV_COMFORT_AGENTS, "m/s2, that jerk_mps3 counts from",               \
-      "trial_restart, measures_take")                                                                                \
+      "trial_restart, measures_take, respawn_agents")                                                                \
     /* agents: the route of each; no entries where nothing uses it */                                                \
-    X(float, "f4", route_m, DRV_ROUTE_AGENTS, "m along the route to the goal", "trial_restart, measures_take")       \
+    X(float, "f4", route_m, DRV_ROUTE_AGENTS, "m along the route to the goal",                                       \
+      "trial_restart, measures_take, respawn_agents")                                                                \
     X(float, "f4", route_progress_m, DRV_ROUTE_AGENTS, "m along it in the step, 0 once its goal was reached",        \
       "trial_restart, measures_take")                                                                                \
     /* agents: proximity; no entries where nothing uses it */                                                        \
@@ -134,7 +152,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", min_time_to_collision_s, DRV_DETAILED_AGENTS, "s", "trial_restart, details_add")                  \
     X(float, "f4", max_jerk_mps3, DRV_DETAILED_AGENTS, "m/s3", "trial_restart, details_add")                         \
     X(int32_t, "i4", hard_brakings, DRV_DETAILED_AGENTS, "onsets", "trial_restart, details_add")                     \
-    X(uint8_t, "u1", brakes_hard, DRV_DETAILED_AGENTS, "in this step", "trial_restart, details_add")                 \
+    X(uint8_t, "u1", brakes_hard, DRV_DETAILED_AGENTS, "in this step",                                               \
+      "trial_restart, details_add, respawn_agents")                                                                  \
     X(int32_t, "i4", infractions, DRV_DETAILED_AGENTS, "onsets of collision, off-road, red light and stop sign",     \
       "trial_restart, details_add")                                                                                  \
     X(uint8_t, "u1", had_fault_by_bearing, DRV_DETAILED_AGENTS, "a collision at fault", "trial_restart, details_add") \
@@ -164,12 +183,13 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(uint8_t, "u1", coplayer, DRV_COPLAYER_AGENTS, "the agent is a co-player in this episode", "trial_restart") \
     /* agents: slip; no entries where no vehicle slips */                                                             \
     X(float, "f4", sideslip_rad, DRV_SLIP_AGENTS, "rad, of the path to the left of the heading",                     \
-      "trial_restart, dynamics_integrate")                                                                           \
+      "trial_restart, dynamics_integrate, respawn_agents")                                                           \
     /* agents: hidden variation; no entries where it is off */                                                       \
     X(float, "f4", hidden, DRV_HIDDEN_VALUES, "value in effect [agent, drv_hidden]", "trial_restart")                \
-    X(float, "f4", commanded_steering_rad, DRV_COMMANDED_AGENTS, "rad", "trial_restart, dynamics_integrate")         \
+    X(float, "f4", commanded_steering_rad, DRV_COMMANDED_AGENTS, "rad",                                              \
+      "trial_restart, dynamics_integrate, respawn_agents")                                                           \
     X(float, "f4", delayed_control, DRV_DELAYED_CONTROLS, "[agent, step, number of the control], of the last steps", \
-      "trial_restart, dynamics_integrate")                                                                           \
+      "trial_restart, dynamics_integrate, respawn_agents")                                                           \
     /* agents: disturbances; no entries where they are off */                                                        \
     X(int32_t, "i4", blind_steps, DRV_DISTURBED_AGENTS, "coming steps in which it observes no vehicles",             \
       "trial_restart, disturbances_draw")                                                                            \
@@ -201,6 +221,8 @@ typedef struct drv_sizes {
     int32_t mask_agents;      /* agents, or 0 where actions have no masks */
     int32_t has_weights;      /* 1: reward terms have ranges */
     int32_t next_goals;       /* agents, or 0 where no goal has a lane */
+    int32_t counted_goals;    /* agents, or 0 where no goal has a lane and none is followed by another one */
+    int32_t respawn_agents;   /* agents, or 0 where they do not respawn */
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
     int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */
     int32_t control_agents;   /* agents, or 0 likewise */

@@ -51,6 +51,7 @@ static void step_world(drv_world *world, drv_scratch *scratch, int64_t *phase_ns
         RUN(reward_score);
         RUN(trial_halt);
         RUN(metrics_add);
+        RUN(respawn_agents);
         RUN(lights_show);
         RUN(disturbances_draw);
     }

@@ -48,25 +48,31 @@ static void store_previous(drv_world *world) {
     memcpy(world->previous_present, world->present, count * sizeof *world->present);
 }
 
+void drv_traffic_place(drv_world *world, int32_t vehicle, int32_t start) {
+    const drv_scene *scene = world->scene;
+    const bool exists = start >= 0;
+    const float heading = exists ? scene->start_heading_rad[start] : 0.0f;
+    const drv_point ahead = drv_direction(heading);
+    world->x_m[vehicle] = exists ? scene->start_x_m[start] : 0.0f;
+    world->y_m[vehicle] = exists ? scene->start_y_m[start] : 0.0f;
+    world->heading_rad[vehicle] = heading;
+    world->cos_heading[vehicle] = ahead.x;
+    world->sin_heading[vehicle] = ahead.y;
+    world->speed_mps[vehicle] = exists ? drv_start_speed_mps(scene, world->config, start) : 0.0f;
+    world->steering_rad[vehicle] = world->acceleration_mps2[vehicle] = world->yaw_rate_radps[vehicle] = 0.0f;
+    if (vehicle < world->sizes.height_vehicles)
+        world->z_m[vehicle] = scene->has_height && exists ? scene->start_z_m[start] : 0.0f;
+    if (vehicle < world->sizes.slip_agents) world->sideslip_rad[vehicle] = 0.0f;
+}
+
 void drv_traffic_begin(drv_world *world) {
     const drv_scene *scene = world->scene;
     for (int32_t vehicle = 0; vehicle < world->sizes.vehicles; vehicle++) {
-        bool exists = vehicle < scene->vehicle_count;
-        float heading = exists ? scene->start_heading_rad[vehicle] : 0.0f;
-        drv_point ahead = drv_direction(heading);
-        world->x_m[vehicle] = exists ? scene->start_x_m[vehicle] : 0.0f;
-        world->y_m[vehicle] = exists ? scene->start_y_m[vehicle] : 0.0f;
-        world->heading_rad[vehicle] = heading;
-        world->cos_heading[vehicle] = ahead.x;
-        world->sin_heading[vehicle] = ahead.y;
-        world->speed_mps[vehicle] = exists ? drv_start_speed_mps(scene, world->config, vehicle) : 0.0f;
+        const bool exists = vehicle < scene->vehicle_count;
+        drv_traffic_place(world, vehicle, exists ? vehicle : -1);
         world->present[vehicle] = exists;
         world->controller[vehicle] = exists ? scene->controller[vehicle] : DRV_CONTROLLER_NONE;
-        world->steering_rad[vehicle] = world->acceleration_mps2[vehicle] = world->yaw_rate_radps[vehicle] = 0.0f;
     }
-    for (int32_t vehicle = 0; vehicle < world->sizes.height_vehicles; vehicle++)
-        world->z_m[vehicle] = scene->has_height && vehicle < scene->vehicle_count ? scene->start_z_m[vehicle] : 0.0f;
-    for (int32_t agent = 0; agent < world->sizes.slip_agents; agent++) world->sideslip_rad[agent] = 0.0f;
     replay(world, 0);
     drv_scripts_begin(world);
     drv_rule_based_begin(world);

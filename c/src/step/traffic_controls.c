@@ -128,6 +128,16 @@ void drv_traffic_controls_detect(drv_world *world) {
     }
 }
 
+/* An agent that is slow where it appears has stopped there, as far as a stop sign is concerned. */
+static bool has_stopped_at_start(const drv_world *world, int32_t agent) {
+    const drv_point bumper = bumper_after(world, agent);
+    return is_slow(world, agent) && approach_of(world, agent, bumper, bumper).is_near;
+}
+
+void drv_traffic_controls_place(drv_world *world, int32_t agent) {
+    if (drv_has_traffic_controls(world)) world->stopped_at_sign[agent] = has_stopped_at_start(world, agent);
+}
+
 void drv_traffic_controls_begin(drv_world *world, drv_scratch *scratch) {
     for (int32_t control = 0; control < world->sizes.traffic_controls; control++) {
         world->light_state[control] = DRV_LIGHT_OFF;
@@ -136,10 +146,8 @@ void drv_traffic_controls_begin(drv_world *world, drv_scratch *scratch) {
     for (int32_t agent = 0; agent < world->sizes.control_agents; agent++) {
         world->red_light_onset[agent] = world->stop_sign_onset[agent] = 0;
         world->had_red_light[agent] = world->had_stop_sign[agent] = 0;
-        world->stopped_at_sign[agent] = 0;
-        if (world->controller[agent] != DRV_CONTROLLER_AGENT || !is_slow(world, agent)) continue;
-        const drv_point bumper = bumper_after(world, agent);
-        world->stopped_at_sign[agent] = approach_of(world, agent, bumper, bumper).is_near;
+        const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
+        world->stopped_at_sign[agent] = exists && has_stopped_at_start(world, agent);
     }
     drv_lights_show(world, scratch);
 }

@@ -9,6 +9,7 @@
 #include "step/lane.h"
 #include "step/phases.h"
 #include "step/proximity.h"
+#include "step/respawn.h"
 #include "step/stopping.h"
 #include "step/weights.h"
 
@@ -69,7 +70,8 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
     }
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
 
-    /* what the trial draws and measures; heights come before the events, which need them */
+    /* what the trial draws and measures: starts before goals, and heights before events, which need them */
+    drv_respawn_begin(world);
     drv_goals_begin(world);
     drv_hidden_begin(world);
     drv_mask_begin(world);
@@ -148,8 +150,13 @@ static int32_t judge_violations(drv_world *world, int32_t agent) {
 /* The response to a goal that was reached. Where another one follows, it is ignored; after its last one, an agent has
  * finished and is removed. */
 static int32_t goal_response(drv_world *world, int32_t agent) {
-    if (world->config->on_goal != DRV_NEXT) return world->config->on_goal;
-    return drv_goals_advance(world, agent) ? DRV_IGNORE : DRV_REMOVE;
+    const drv_config *config = world->config;
+    switch (config->on_goal) {
+        case DRV_NEXT: return drv_goals_advance(world, agent) ? DRV_IGNORE : DRV_REMOVE;
+        /* respawn_agents gives it another one */
+        case DRV_RESPAWN: return ++world->goals_reached[agent] != config->max_goals ? DRV_IGNORE : DRV_REMOVE;
+        default: return config->on_goal;
+    }
 }
 
 /* Stores the events of a driving agent and applies the strongest of their responses. */

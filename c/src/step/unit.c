@@ -37,6 +37,7 @@
 #include "step/partners.c"
 #include "step/path_nearest.c"
 #include "step/proximity.c"
+#include "step/respawn.c"
 #include "step/reward.c"
 #include "step/right_of_way.c"
 #include "step/roads.c"

@@ -121,7 +121,7 @@ open().catch((error) => {
 
 /* For scripts and tests. */
 window.replay = {
-  view, change, selectAgent, goTo, play, compare, showTrial, drawPage, page, observationOf, newOverlaps,
+  view, change, selectAgent, goTo, play, compare, showTrial, drawPage, page, observationOf, newOverlaps, poseAt,
   get recording() { return recording; },
   get trials() { return trials; },
 };

@@ -18,8 +18,9 @@ function drawPath(brush, trial, agent, first, last, colourName, dashes, width) {
   context.save();
   context.beginPath();
   for (let frame = first; frame <= end; frame++) {
-    const i = at(trial, agent, frame);
-    context.lineTo(...toPixels(brush, trial.x[i], trial.y[i]));
+    const i = at(trial, agent, frame), place = toPixels(brush, trial.x[i], trial.y[i]);
+    if (respawnsIn(trial, agent, frame)) context.moveTo(...place);
+    else context.lineTo(...place);
   }
   context.setLineDash(dashes);
   context.lineCap = context.lineJoin = "round";

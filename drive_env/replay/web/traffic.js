@@ -103,11 +103,13 @@ function drawWindscreen(context, length, width) {
   context.fill();
 }
 
-/* The path of a driving agent over the last TRAIL_S seconds. */
+/* The path of a driving agent over the last TRAIL_S seconds, or since it appeared at a start. */
 function drawTrail(brush, trial, agent, step) {
   const frame = clampStep(trial, step), {context} = brush;
   if (stateOf(trial, agent, frame) !== DRIVING || !trial.present[at(trial, agent, frame)]) return;
-  const first = Math.max(0, frame - Math.round(TRAIL_S / trial.scene.dt_s));
+  const oldest = Math.max(0, frame - Math.round(TRAIL_S / trial.scene.dt_s));
+  let first = frame;
+  while (first > oldest && !respawnsIn(trial, agent, first)) first--;
   if (first === frame) return;
   context.beginPath();
   for (let i = at(trial, agent, first); i <= at(trial, agent, frame); i++)
@@ -170,12 +172,14 @@ function markPath(state) {
   return markPaths.get(state);
 }
 
-/* A ring that grows from the position of an event. */
+/* A ring that grows from the position of an event: where the agent is, or the goal that it had before it respawned. */
 function drawFlash(brush, trial, event, step) {
   const age = ((step - event.frame) * trial.scene.dt_s) / FLASH_S;
   if (age < 0 || age >= 1) return;
   const {context} = brush, i = at(trial, event.agent, event.frame);
-  const [right, down] = toPixels(brush, trial.x[i], trial.y[i]);
+  const place = respawnsIn(trial, event.agent, event.frame)
+    ? [trial.goalX[i - 1], trial.goalY[i - 1]] : [trial.x[i], trial.y[i]];
+  const [right, down] = toPixels(brush, ...place);
   context.save();
   context.globalAlpha = 1 - age;
   context.beginPath();

@@ -36,7 +36,8 @@ function makeTrial(recording, scenes, number) {
   const read = (name) => recording.array(`trial${number}/${name}`);
   const trial = {
     ...head, number, scene, agents: scene.agents, vehicles: scene.ids.length, lastStep: head.frames - 1,
-    goalX: read("goal_x_m"), goalY: read("goal_y_m"), weights: read("weights"), hidden: read("hidden"),
+    goalX: read("goal_x_m"), goalY: read("goal_y_m"), respawns: read("respawns"),
+    weights: read("weights"), hidden: read("hidden"),
     x: read("x_m"), y: read("y_m"), z: read("z_m"), heading: read("heading_rad"), speed: read("speed_mps"),
     present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
@@ -147,10 +148,18 @@ function divergenceStep(one, other, agent, limit_m) {
   return null;
 }
 
-/* Pose of a vehicle, interpolated between two frames if it is on the map in both; headings by the shorter turn. */
+/* Whether an agent appears at another start in a frame: it has reached its goal in that frame or before. */
+function respawnsIn(trial, vehicle, frame) {
+  if (vehicle >= trial.agents || frame === 0) return false;
+  return trial.respawns[at(trial, vehicle, frame)] !== trial.respawns[at(trial, vehicle, frame - 1)];
+}
+
+/* Pose of a vehicle, interpolated between two frames if it drives from one to the other; headings by the shorter
+ * turn. */
 function poseAt(trial, vehicle, step) {
   const frame = clampStep(trial, step), i = at(trial, vehicle, frame);
-  const isBetween = frame < trial.lastStep && trial.present[i] && trial.present[i + 1];
+  const isBetween = frame < trial.lastStep && trial.present[i] && trial.present[i + 1]
+    && !respawnsIn(trial, vehicle, frame + 1);
   const share = isBetween ? step - frame : 0;
   if (share === 0) return {x: trial.x[i], y: trial.y[i], heading: trial.heading[i]};
   const turn = trial.heading[i + 1] - trial.heading[i];
