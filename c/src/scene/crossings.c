@@ -142,7 +142,7 @@ bool drv_zones_create(const drv_paths *paths, const float *width_m, drv_arena *a
     in.head = malloc((in.mask + 1) * sizeof *in.head);
     in.after = malloc((size_t)points * sizeof *in.after);
     in.owner = malloc((size_t)points * sizeof *in.owner);
-    uint8_t *crossed = malloc((size_t)points), *block = NULL;
+    uint8_t *crossed = calloc((size_t)points, 1), *block = NULL;
     if (in.head && in.after && in.owner && crossed) {
         fill_table(&in, paths);
         for (int32_t i = 0; i < points; i++) crossed[i] = is_crossed(paths, width_m, &in, i);
