@@ -127,7 +127,7 @@ class ForkedStreet:
             routes = range(first, first + 1 + len(fork.sides))
             links += [(before, route) for route in routes] + [(route, before + 1) for route in routes]
             first = routes.stop
-        outline, islands = 1, sum(len(fork.sides) for fork in self.forks)
+        outline, islands = 1, len([side for fork in self.forks for side in fork.sides])
         before, after = np.array(links, np.int32).reshape(-1, 2).T
         return graph_of(before, after, first + outline + islands)
 
