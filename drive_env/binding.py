@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -69,6 +70,7 @@ def table(fill: Any, entry: str, *arguments: Any) -> Any:
     return entries
 
 
+@functools.cache
 def choices(member: str) -> tuple[str, ...]:
     """The names of the values of an enum in the core's config, in the order of their codes; none for a number."""
     return next(tuple(text(field.choices).split()) for field in table(lib.drv_config_fields, "drv_config_field")

@@ -12,10 +12,10 @@ from .fields import (
     Check, Checked, Fields, Nested, choice, count, nested, number, number_or_share, plain_tuple, setting, span, subset,
     switch)
 
-EVENT_RESPONSES = ("ignore", "stop", "remove")
+EVENT_RESPONSES = choices("on_collision")
 """What happens to an agent after an event."""
 
-GOAL_RESPONSES = (*EVENT_RESPONSES, "next", "respawn")
+GOAL_RESPONSES = choices("on_goal")
 """What happens to an agent that reaches its goal; with "next" it has another goal from then on, with "respawn" another
 start, too."""
 
@@ -51,13 +51,13 @@ class ObservationConfig(Checked, group="observation"):
     road_selection: str = setting(
         "exact", "", "which road segments an observation holds: 'exact': those nearest to the agent; 'near': those "
         "nearest to the centre of the square of 2.5 m that the agent is in (its sub-cell), which is faster",
-        choice("exact", "near"))
+        choice(*choices("road_selection")))
     road_memory_mib: int = setting(
         256, "MiB", "memory of a batch for its cache of the roads around each sub-cell; without a cached list their "
         "selection takes longer", count(0, 1_048_576))
     type: str = setting(
         "float32", "", "'float32': floats; 'float16': half floats; 'index': indices into tables, for `Batch` alone; "
-        "'image': images, and beside them floats", choice("float32", "float16", "index", "image"),
+        "'image': images, and beside them floats", choice(*choices("observation_type")),
         core="observation_type")
     view_radius_m: float = setting(
         100.0, "m", "distance beyond which vehicles and road segments are not observed", number(1.0, 1000.0))
@@ -82,7 +82,7 @@ class ObservationConfig(Checked, group="observation"):
     time_left: str = setting(
         "off", "", "where the share of the trial's steps that is left is observed: 'off': nowhere; 'actor': by agents, "
         "as `ego/time_left`, and critics; 'critic': by critics alone, as `critic/time_left`",
-        choice("off", "actor", "critic"))
+        choice(*choices("time_left")))
     steps_share: bool = setting(
         True, "", "whether `trial/steps_share`, how much of the previous trial was driven, is observed; else it is 0",
         switch())
@@ -181,10 +181,10 @@ class HiddenConfig(Checked, group="hidden"):
         None, "1", "factor of the distance between the axles", span(0.1, 10.0))
     scope: str = setting(
         "episode", "", "how long a value holds: for all trials of an episode, or for one trial",
-        choice("episode", "trial"))
+        choice(*choices("hidden_scope")))
     per: str = setting(
         "agent", "", "whether each agent has its own values, or all agents of a world the same",
-        choice("agent", "world"))
+        choice(*choices("hidden_per")))
 
 
 HIDDEN_PARAMETERS = tuple(ffi.string(lib.drv_hidden_name(code)).decode() for code in range(lib.DRV_HIDDEN_COUNT))
@@ -304,13 +304,13 @@ class DriveConfig(Checked):
         "'idm'", switch())
     coplayers: float = setting(
         0, "agents", "number (from 1 on) or share (below 1) of the agents of each world that are co-players, drawn for "
-        "every episode; metrics of learners leave co-players out", number_or_share(4095))
+        "every episode; reports leave co-players out by default", number_or_share(4095))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
     hidden: Nested[HiddenConfig, Fields] = nested(
         HiddenConfig(), "what varies from vehicle to vehicle without being observed", core="hidden_{}")
     action_type: str = setting(
-        "discrete", "", "encoding of an action", choice("discrete", "multi_discrete", "continuous"))
+        "discrete", "", "encoding of an action", choice(*choices("action_type")))
     goal_radius_m: float = setting(
         2.0, "m", "distance from the goal within which it is reached", number(0.01, 100.0))
     vertical_clearance_m: float = setting(
@@ -353,7 +353,7 @@ class DriveConfig(Checked):
     disturbances: Nested[DisturbanceConfig, Fields] = nested(
         DisturbanceConfig(), "failures of agents while they drive", core="disturbance_{}")
     scene_order: str = setting(
-        "random", "", "how the scene of a world's next episode is selected", choice("random", "cycle"))
+        "random", "", "how the scene of a world's next episode is selected", choice(*choices("scene_order")))
     reward_ranges: Nested[RewardRanges, Fields] = nested(
         RewardRanges(), "ranges from which each agent draws weights of the reward for every episode; it observes the "
         "drawn weights", core="range_reward_{}")
@@ -378,6 +378,7 @@ class DriveConfig(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # What one field needs of another.
         if self.idm_lane_changes and self.others != "idm":
             raise ConfigError("idm_lane_changes is True; it must be False, or others 'idm', without which no vehicle "
                               "follows rules")
@@ -394,6 +395,8 @@ class DriveConfig(Checked):
         if self.action_type not in (offered := action_types(model)):
             raise ConfigError(f"action_type is {self.action_type!r}; for dynamics.model {model!r} it must be "
                               + " or ".join(repr(name) for name in offered))
+
+        # The rest, by groups of fields.
         self._check_hidden(model)
         self._check_traffic_controls()
         self._check_goals()
@@ -450,6 +453,7 @@ class DriveConfig(Checked):
 
     def _check_goals(self) -> None:
         """Raises a `ConfigError` if a field of goals has no effect, or a reward has a route to the first goal only."""
+        # Hidden goals, and slots for goals.
         if self.observation.goal_reveal_share and self.observation.goal_reveal_s is None:
             raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
                               "observation.goal_reveal_s None, where the goal is always observed, it must be 0")
@@ -462,6 +466,8 @@ class DriveConfig(Checked):
         if self.observation.goals > 1 and self.on_goal != "next":
             raise ConfigError(f"observation.goals is {self.observation.goals}; with on_goal {self.on_goal!r} it must "
                               "be 0 or 1")
+
+        # Next goals.
         for name, responses in (("goal_spacing_m", ("next",)), ("max_goals", FOLLOWED_GOALS)):
             value, default = getattr(self, name), getattr(DriveConfig, name)
             if value != default and self.on_goal not in responses:

@@ -34,9 +34,6 @@ MOST_TURNS = 1 << 30
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
 
-LANE_REACH_M, COLLISION_HORIZON_S, FARTHEST_GAP_M = 5.0, 3.0, 50.0
-"""The largest offset from a lane, the largest time to collision, and the largest gap."""
-
 ROUNDING = 1.001
 """Factor by which float32 arithmetic of one step can exceed a limit."""
 
@@ -60,6 +57,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
     # At least 0, which is the state of a world before its first reset; `checked_state` compares it with the scene.
     last_road = max(0, *(len(scene.roads.id) - 1 for scene in core.scenes))
+    # Names that share a range.
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
              "had_fault_by_bearing", "had_fault_by_bumper", "red_light_onset", "stop_sign_onset", "stopped_at_sign",
@@ -81,12 +79,13 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "start_of": (0, core.agents_per_world - 1),  # `checked_state` compares it with the scene
         **dict.fromkeys(of_trial, steps), "infractions": (0, 4 * steps[1]),
         "blind_steps": disturbed, "braking_steps": disturbed,
-        "light_state": (0, 3), "light_offset_steps": (0, LONGEST_CYCLE_STEPS), **dict.fromkeys(flags, FLAG)}
+        "light_state": (0, lib.DRV_LIGHT_GREEN), "light_offset_steps": (0, LONGEST_CYCLE_STEPS),
+        **dict.fromkeys(flags, FLAG)}
 
 
 def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     config = core.config
-    # Where an agent can be at the end of a trial: it starts on the map and may leave it.
+    # The limits of speed and wheel angle.
     steps = max(roles.trial_steps for roles in core.roles)
     trial_s = max(roles.trial_steps * roles.dt_s for roles in core.roles)
     limits = {dimension.name: dimension.high for dimension in action_dimensions(config)}
@@ -98,9 +97,12 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         fastest_mps = SPEED_LIMIT_MPS
     # The wheels that a curvature would need are not limited.
     steering_rad = math.pi / 2 if "curvature" in limits else config.dynamics.max_steering_rad
+
+    # Where an agent can be at the end of a trial, since it starts on the map and may leave it.
     distance_m = SUM_ROUNDING * trial_s * fastest_mps
     far_m = COORDINATE_LIMIT_M + distance_m
     apart_m = 4 * far_m  # points within the square of side 2 far_m are closer
+
     # A step is at least the shortest time step, and a wheelbase at least half the shortest length.
     change_mps2 = 2 * SPEED_LIMIT_MPS / DT_RANGE_S[0]
     shortest_m = SIZE_RANGE_M[0] / 2 * (config.hidden.wheelbase_factor or (1.0, 1.0))[0]
@@ -110,6 +112,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     lateral_mps2 = SPEED_LIMIT_MPS * turn_radps
     # Both accelerations can go from one limit to the other in a step; twice that, for rounding.
     jerk_mps3 = 4 * (change_mps2 + lateral_mps2) / DT_RANGE_S[0]
+
     # No fact of a step that a term weighs exceeds the sum of two distances within the map.
     ranges_of = {name: ends or (0.0, 0.0) for name, ends in config.reward_ranges.to_dict().items()}
     weights = {name: max(abs(weight), *map(abs, ranges_of[name])) for name, weight in config.reward.to_dict().items()}
@@ -117,12 +120,13 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     trial_reward = SUM_ROUNDING * steps * step_reward
     metric = max(1.0, 4 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
 
+    # The ranges, most of them by these numbers.
     roads_m = max(map(_length_of_roads_m, core.scenes))
     ends = _hidden_ends(config)
     places = ("x_m", "y_m", "previous_x_m", "previous_y_m")
     return {
         "progress_m": _both(2 * apart_m), "path_m": (-1.0, lib.DRV_PATH_LIMIT_M),
-        "path_offset_m": _both(2 * LANE_REACH_M), "path_offset_slope": _both(1.0),
+        "path_offset_m": _both(2 * lib.DRV_LANE_REACH_M), "path_offset_slope": _both(1.0),
         "route_progress_m": _both(2 * apart_m), "route_m": (0.0, 2 * roads_m), "goal_along_m": (0.0, 2 * roads_m),
         **dict.fromkeys(("start_to_goal_m", "min_to_goal_m"), (0.0, apart_m)),
         **dict.fromkeys(places, _both(far_m)), **dict.fromkeys(("goal_x_m", "goal_y_m"), _both(COORDINATE_LIMIT_M)),
@@ -131,11 +135,11 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         **dict.fromkeys(("cos_heading", "sin_heading"), _both(1.0)), "speed_mps": _both(SPEED_LIMIT_MPS),
         "steering_rad": _both(steering_rad), "acceleration_mps2": _both(change_mps2),
         "yaw_rate_radps": _both(turn_radps), "distance_m": (0.0, ROUNDING * distance_m), "previous_share": (0.0, 1.0),
-        "lane_offset_m": _both(LANE_REACH_M), **dict.fromkeys(("lane_cos_error", "lane_sin_error"), _both(1.0)),
+        "lane_offset_m": _both(lib.DRV_LANE_REACH_M), **dict.fromkeys(("lane_cos_error", "lane_sin_error"), _both(1.0)),
         "lateral_mps2": _both(lateral_mps2), "previous_acceleration_mps2": _both(change_mps2),
-        **dict.fromkeys(("jerk_mps3", "max_jerk_mps3"), (0.0, jerk_mps3)), "min_gap_m": (0.0, FARTHEST_GAP_M),
-        **dict.fromkeys(("time_to_collision_s", "min_time_to_collision_s"), (0.0, COLLISION_HORIZON_S)),
-        "lane_offset_sum_m": (0.0, SUM_ROUNDING * steps * LANE_REACH_M),
+        **dict.fromkeys(("jerk_mps3", "max_jerk_mps3"), (0.0, jerk_mps3)), "min_gap_m": (0.0, lib.DRV_FARTHEST_GAP_M),
+        **dict.fromkeys(("time_to_collision_s", "min_time_to_collision_s"), (0.0, lib.DRV_COLLISION_HORIZON_S)),
+        "lane_offset_sum_m": (0.0, SUM_ROUNDING * steps * lib.DRV_LANE_REACH_M),
         "valid_action_sum": (0.0, float(steps)),
         "reward_weight": _both(max(weights.values())), "last_reward": _both(step_reward),
         "trial_reward": _both(trial_reward),

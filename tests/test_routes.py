@@ -159,6 +159,15 @@ def without_repeats(route):
     return route[kept]
 
 
+def check_route(scene, start, heading, goal):
+    """Whether both search programs find a route; they must find the same one or none."""
+    expected, route = python_route(scene, start, heading, goal), core_route(scene, start, heading, goal)
+    assert (expected is None) == (route is None)
+    if route is not None:
+        np.testing.assert_allclose(route, without_repeats(expected), rtol=0, atol=1e-4)
+    return route is not None
+
+
 def check_routes(scene):
     """The number of routes, from all objects to their goals and to those of others, that both search programs find."""
     objects, found = scene.objects, 0
@@ -166,11 +175,7 @@ def check_routes(scene):
     for car in np.flatnonzero(objects.valid[0]):
         start, heading = (objects.x_m[0, car], objects.y_m[0, car]), float(objects.heading_rad[0, car])
         for goal in (objects.goal_m[car], *objects.goal_m[rng.integers(0, objects.count, 2)]):
-            expected, route = python_route(scene, start, heading, goal), core_route(scene, start, heading, goal)
-            assert (expected is None) == (route is None)
-            if route is not None:
-                found += 1
-                np.testing.assert_allclose(route, without_repeats(expected), rtol=0, atol=1e-4)
+            found += check_route(scene, start, heading, goal)
     return found
 
 
@@ -194,11 +199,7 @@ def test_routes_of_random_graphs_equal_those_of_a_search_in_float64():
         scene = scene_of(*(line.tolist() for line in points), links=links)
         for _ in range(10):
             start, goal, heading = rng.uniform(0, 40, 2), rng.uniform(0, 40, 2), rng.uniform(-3, 3)
-            expected, route = python_route(scene, start, heading, goal), core_route(scene, start, heading, goal)
-            assert (expected is None) == (route is None)
-            if route is not None:
-                found += 1
-                np.testing.assert_allclose(route, without_repeats(expected), rtol=0, atol=1e-4)
+            found += check_route(scene, start, heading, goal)
     assert found > 50
 
 

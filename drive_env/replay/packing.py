@@ -28,7 +28,7 @@ SECOND_ORDER = 2
 FIRST_ORDER = 1
 """First differences: 0 while a value is constant."""
 
-CONFIG_FIELDS = ("max_trials", "goal_radius_m", "vertical_clearance_m", "partners", "roads", "view_radius_m")
+CONFIG_FIELDS = ("goal_radius_m", "vertical_clearance_m", "partners", "roads", "view_radius_m")
 """Fields of the config that the page reads."""
 
 EXACT = 0.0
@@ -176,12 +176,11 @@ def _feature(feature):
 def _scene_header(roles):
     # Ids are 64-bit integers; JavaScript's numbers are not.
     ids = [str(number) for number in roles.scene.objects.id[roles.objects]]
-    return {"name": roles.scene.name, "source": roles.scene.source, "dt_s": roles.dt_s,
-            "trial_steps": roles.trial_steps, "agents": roles.num_agents, "log_replays": roles.log_replay_count,
-            "rule_based": roles.rule_based_count, "ids": ids, "has_levels": len(levels_of(roles.scene.roads)) > 0,
-            "level_height_m": LEVEL_HEIGHT_M}
+    return {"name": roles.scene.name, "dt_s": roles.dt_s, "agents": roles.num_agents,
+            "log_replays": roles.log_replay_count, "rule_based": roles.rule_based_count, "ids": ids,
+            "has_levels": len(levels_of(roles.scene.roads)) > 0, "level_height_m": LEVEL_HEIGHT_M}
 
 
 def _trial_header(trial: Trial):
-    return {"episode": trial.episode, "index": trial.index, "scene": trial.scene, "complete": trial.complete,
-            "frames": trial.frame_count, "coplayers": np.flatnonzero(trial.coplayer).tolist()}
+    return {"episode": trial.episode, "index": trial.index, "scene": trial.scene, "frames": trial.frame_count,
+            "coplayers": np.flatnonzero(trial.coplayer).tolist()}

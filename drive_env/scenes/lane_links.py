@@ -22,11 +22,6 @@ NEARBY_START_LIMIT = 64
 """Lane starts near one lane end. Real forks have up to about ten; a hostile file could have n squared pairs."""
 
 
-def no_links(roads: Roads) -> LaneGraph:
-    """The graph without links."""
-    return LaneGraph(np.zeros(roads.count + 1, np.int32), np.zeros(0, np.int32))
-
-
 def graph_of(before: Sequence[int] | np.ndarray, after: Sequence[int] | np.ndarray, road_count: int) -> LaneGraph:
     """The graph in which each lane of `before` leads to that of `after`; both are road indices, in any order."""
     before, after = np.asarray(before, np.int32), np.asarray(after, np.int32)

@@ -10,20 +10,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from small import BUSY
+from town_paths import TownPath, TownText
 
 from baselines.rollout.batches import scenes_of
 from drive_env import Batch, SceneError, generate_scene, save_scene
-
-
-class TownPath:
-    """A path that is neither a str nor a pathlib.Path."""
-
-    def __fspath__(self):
-        return "town"
-
-
-class TownText(TownPath, str):
-    """Both a str and an os.PathLike: any os.PathLike is a path."""
 
 
 def names_of(*scenes, **options):

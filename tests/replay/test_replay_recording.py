@@ -67,13 +67,13 @@ def frames_of(page, snapshots):
 
 
 def test_every_call_is_a_frame_of_the_trial_it_belongs_to(played):
-    page, _, snapshots = played
+    page, recording, snapshots = played
     trials = [(trial["episode"], trial["index"]) for trial in page.header["trials"]]
     assert trials == [(0, 0), (0, 1), (1, 0), (1, 1)]
     for number, frames in frames_of(page, snapshots):
         assert {int(frame["trial_index"][0]) for frame in frames} == {page.header["trials"][number]["index"]}
         assert [bool(frame["trial_ended"].any()) for frame in frames] == [False] * (len(frames) - 1) + [True]
-        assert page.header["trials"][number]["complete"]
+        assert recording.trials[number].complete
 
 
 def test_positions_are_within_a_centimetre_and_headings_within_a_minute_of_arc(played):

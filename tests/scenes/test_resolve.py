@@ -10,21 +10,11 @@ import numpy as np
 import pytest
 from bin_writer import small_file
 from small_scene import changed, small_scene
+from town_paths import TownPath, TownText
 
 from drive_env import Batch, generate_scene, parallel_env
 from drive_env.errors import ArgumentError, SceneError
 from drive_env.scenes import resolve_scenes
-
-
-class TownPath:
-    """A path that is neither a str nor a pathlib.Path."""
-
-    def __fspath__(self):
-        return "town"
-
-
-class TownText(TownPath, str):
-    """Both a str and an os.PathLike: any os.PathLike is a path."""
 
 
 @pytest.fixture

@@ -47,7 +47,8 @@ typedef enum drv_image_layer {
 #undef X
     DRV_IMAGE_LAYER_COUNT
 } drv_image_layer;
-/* Which road segments an agent observes: the nearest to it, or to the centre of its sub-cell. */
+/* Which road segments an agent observes: the nearest to it, or to the centre of its sub-cell, a cell of a grid twice as
+ * fine as the scene's. */
 typedef enum drv_road_selection { DRV_ROADS_EXACT = 0, DRV_ROADS_NEAR = 1 } drv_road_selection;
 /* Where the share of the trial that is left is observed: nowhere, by agents and critics, or by critics alone. */
 typedef enum drv_time_left { DRV_TIME_LEFT_OFF = 0, DRV_TIME_LEFT_ACTOR = 1, DRV_TIME_LEFT_CRITIC = 2 } drv_time_left;

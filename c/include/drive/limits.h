@@ -15,7 +15,7 @@ enum {
     DRV_RECORD_LIMIT = 1000000,
     /* Steps by which the effect of an action may be late. */
     DRV_DELAY_LIMIT = 100,
-    /* Slots of an agent for partners, and for roads. */
+    /* Slots of an agent for partners, for roads, and for traffic lights and signs. */
     DRV_SLOT_LIMIT = 4096,
     /* Float32 coordinates of this size are 4 mm apart. */
     DRV_COORDINATE_LIMIT_M = 50000,
@@ -45,6 +45,12 @@ enum {
     /* Height of the road under a vehicle: half the vehicle's height below its centre, which has the limit of
      * coordinates. */
     DRV_GROUND_LIMIT_M = 50100,
+    /* Largest distance of an agent or a goal from the centre line of its lane. */
+    DRV_LANE_REACH_M = 5,
+    /* Time for which collisions are forecast; the largest time to collision. Published with nuPlan's metric. */
+    DRV_COLLISION_HORIZON_S = 3,
+    /* Gap of an agent that no vehicle came near in a trial; the largest gap. */
+    DRV_FARTHEST_GAP_M = 50,
     /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */
     DRV_WHEELBASE_PERCENT = 60
 };

@@ -164,8 +164,8 @@
     X(float, friction, "f4", 1e-3, 10, NAN, "")                                                \
     X(float, goal_radius_m, "f4", 1e-3, 1000, NAN, "")                                         \
     X(float, goal_reveal_s, "f4", -1, 1e6, -1, "") /* below 0: always observed; 0: never */    \
-    X(float, goal_reveal_share, "f4", 0, 1, NAN, "") /* of trials in which it is observed from early on */ \
-    X(float, goal_reveal_delay_s, "f4", 0, 1e6, NAN, "") /* latest start of that */            \
+    X(float, goal_reveal_share, "f4", 0, 1, NAN, "") /* of trials in which it is observed from a drawn time on */ \
+    X(float, goal_reveal_delay_s, "f4", 0, 1e6, NAN, "") /* the latest of these times */       \
     X(float, vertical_clearance_m, "f4", DRV_LEVEL_HEIGHT_M, 1000, NAN, "") /* heights within it are of one level */ \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_RESPAWN, NAN, "ignore stop remove next respawn") \
@@ -173,7 +173,7 @@
     X(int32_t, max_goals, "i4", 0, 10000, 0, "") /* 0: no limit */                             \
     X(int32_t, on_collision, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(int32_t, on_offroad, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")            \
-    X(float, coplayers, "f4", 0, DRV_VEHICLE_LIMIT, NAN, "") /* below 1: a share of the agents */ \
+    X(float, coplayers, "f4", 0, DRV_OBJECT_LIMIT, NAN, "") /* below 1: a share of the agents */ \
     X(int32_t, idm_lane_changes, "i4", 0, 1, NAN, "") /* whether rule-based vehicles change lanes */ \
     X(int32_t, traffic_controls, "i4", 0, 1, NAN, "") /* whether lights and signs have an effect */ \
     X(int32_t, on_red_light, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \

@@ -12,7 +12,7 @@
 /* The scene file format `.drv`; docs/scenes.md describes it. */
 enum {
     DRV_FILE_MAJOR = 1, /* this core reads every minor version of it */
-    DRV_FILE_MINOR = 2, /* the highest that it writes; a file has the lowest that can hold its scene */
+    DRV_FILE_MINOR = 2, /* the highest that Python writes; a file has the lowest that can hold its scene */
     DRV_FILE_MAGIC_BYTES = 8,
     DRV_FILE_HEADER_BYTES = 96,
     DRV_FILE_ENTRY_BYTES = 40,

@@ -15,6 +15,7 @@ static const struct array {
 #undef X
 };
 
+/* The field of an array, with the type and the sizes that it has under a config. */
 static drv_array_field shaped(const struct array *array, const drv_config *config, const drv_batch_needs *needs) {
     drv_array_field field = array->field;
     switch (array->shape) {

@@ -36,22 +36,18 @@ static drv_status check_path(const drv_lane_driver_setup *setup, int32_t agent, 
 
 /* Lays the driver and its scratch memory out in a block, or measures it where `base` is NULL; returns its bytes. */
 static uint64_t lay_out(drv_lane_driver *driver, uint8_t *base, int32_t agents, int32_t vehicles) {
-    uint64_t used = drv_round_up_to_line(sizeof *driver);
-#define CUT(member, length)                              \
-    driver->member = base ? (void *)(base + used) : NULL; \
-    used += drv_round_up_to_line((uint64_t)(length) * sizeof *driver->member)
+    drv_block block = {base, drv_round_up_to_line(sizeof *driver)};
     const int32_t points = agents * DRV_WINDOW_POINTS + DRV_SIMD_PAD;
-    CUT(window.point_start, agents + 1);
-    CUT(window.x_m, points);
-    CUT(window.y_m, points);
-    CUT(window.cos_heading, points);
-    CUT(window.sin_heading, points);
-    CUT(window.speed_mps, points);
-    CUT(driven, agents);
-    CUT(near, vehicles);
-    CUT(standing, vehicles);
-#undef CUT
-    return used;
+    DRV_CARVE(&block, driver->window.point_start, agents + 1);
+    DRV_CARVE(&block, driver->window.x_m, points);
+    DRV_CARVE(&block, driver->window.y_m, points);
+    DRV_CARVE(&block, driver->window.cos_heading, points);
+    DRV_CARVE(&block, driver->window.sin_heading, points);
+    DRV_CARVE(&block, driver->window.speed_mps, points);
+    DRV_CARVE(&block, driver->driven, agents);
+    DRV_CARVE(&block, driver->near, vehicles);
+    DRV_CARVE(&block, driver->standing, vehicles);
+    return block.used;
 }
 
 drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_driver **out, char *message) {

@@ -16,10 +16,12 @@
 #include "view/sensors.h"
 #include "view/weights.h"
 
+/* A tebibyte: a setup whose state is larger is a mistake. */
 static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
 
 /* ---- config ---- */
 
+/* Largest size of a weight: sums of rewards over a trial stay far within the range of float32. */
 enum { reward_limit = 1000000 };
 
 static const drv_config_field config_fields[] = {
@@ -109,13 +111,16 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
 
 /* ---- setup ---- */
 
+/* Far more scenes than fit in memory. */
+enum { scene_limit = 1 << 24 };
+
 static drv_status check_counts(const drv_batch_setup *setup, char *message) {
     const int32_t worlds = setup->num_worlds, part_limit = worlds < DRV_PART_LIMIT ? worlds : DRV_PART_LIMIT;
     const struct {
         const char *name;
         int32_t found, low, high;
     } counts[] = {{"worlds", worlds, 1, DRV_WORLD_LIMIT},
-                  {"scenes", setup->scene_count, 1, 1 << 24},
+                  {"scenes", setup->scene_count, 1, scene_limit},
                   {"threads", setup->thread_count, 1, DRV_THREAD_LIMIT},
                   {"parts", setup->part_count, 0, part_limit},
                   {"trial_records", setup->record_capacity, 0, DRV_RECORD_LIMIT},
@@ -276,7 +281,8 @@ drv_status drv_batch_plan(const drv_batch_setup *setup, drv_batch_needs *out, ch
     const int64_t averages = (int64_t)sizes.agents * sizes.max_trials * sizes.metrics;
     const int64_t values = (int64_t)sizes.agents * sizes.record_capacity * sizes.metrics;
     const double bytes = (double)setup->num_worlds * (double)drv_state_world_bytes(sizes);
-    if (agents > INT32_MAX || averages > INT32_MAX / 8 || values > INT32_MAX / 8 || bytes > (double)block_limit_bytes)
+    const int64_t most = INT32_MAX / (int64_t)sizeof(double); /* elements of an array whose bytes fit int32 */
+    if (agents > INT32_MAX || averages > most || values > most || bytes > (double)block_limit_bytes)
         return drv_fail(message, DRV_ERROR_MEMORY,
                         "%d worlds of %d agents with max_trials %d and trial_records %d need %.3g bytes of state and "
                         "%lld agents; at most %.3g bytes and %d agents are allowed",

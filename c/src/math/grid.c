@@ -59,19 +59,27 @@ drv_kth_distance drv_grid_kth_distance(const drv_grid *grid, const float *cell_k
     return (drv_kth_distance){cell_kth_distance_m[cell], error_m, upper_m};
 }
 
-/* Writes the squared distances from the centre of a cell to all segments whose cell is at most `ring` columns and rows
- * away, and returns their number. */
+/* The cells at most `ring` columns and rows away from a cell. */
+static drv_window ring_about(const drv_grid *grid, int32_t cell, int32_t ring) {
+    const int32_t column = cell % grid->columns, row = cell / grid->columns;
+    return (drv_window){
+        column - ring < 0 ? 0 : column - ring,
+        column + ring >= grid->columns ? grid->columns - 1 : column + ring,
+        row - ring < 0 ? 0 : row - ring,
+        row + ring >= grid->rows ? grid->rows - 1 : row + ring,
+    };
+}
+
+/* Writes the squared distances from the centre of a cell to all segments of its ring, and returns their number. */
 static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring,
                       float *distance2) {
-    drv_point centre = drv_grid_centre(grid, cell);
-    int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
-    int32_t left = column - ring < 0 ? 0 : column - ring;
-    int32_t right = column + ring >= grid->columns ? grid->columns - 1 : column + ring;
-    for (int32_t y = row - ring < 0 ? 0 : row - ring; y <= row + ring && y < grid->rows; y++) {
-        int32_t first = segments->cell_start[y * grid->columns + left];
-        int32_t end = segments->cell_start[y * grid->columns + right + 1];
-        for (int32_t i = first; i < end; i++) {
-            float dx = segments->middle_x_m[i] - centre.x, dy = segments->middle_y_m[i] - centre.y;
+    const drv_point centre = drv_grid_centre(grid, cell);
+    const drv_window window = ring_about(grid, cell, ring);
+    int32_t count = 0;
+    for (int32_t y = window.first_row; y <= window.last_row; y++) {
+        const int32_t *cells = segments->cell_start + y * grid->columns;
+        for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
+            const float dx = segments->middle_x_m[i] - centre.x, dy = segments->middle_y_m[i] - centre.y;
             distance2[count++] = dx * dx + dy * dy;
         }
     }
@@ -80,11 +88,12 @@ static int32_t gather(const drv_grid *grid, const drv_segments *segments, int32_
 
 /* The number of segments that `gather` would write. */
 static int32_t count_in_ring(const drv_grid *grid, const drv_segments *segments, int32_t cell, int32_t ring) {
-    int32_t column = cell % grid->columns, row = cell / grid->columns, count = 0;
-    int32_t left = column - ring < 0 ? 0 : column - ring;
-    int32_t right = column + ring >= grid->columns ? grid->columns - 1 : column + ring;
-    for (int32_t y = row - ring < 0 ? 0 : row - ring; y <= row + ring && y < grid->rows; y++)
-        count += segments->cell_start[y * grid->columns + right + 1] - segments->cell_start[y * grid->columns + left];
+    const drv_window window = ring_about(grid, cell, ring);
+    int32_t count = 0;
+    for (int32_t y = window.first_row; y <= window.last_row; y++) {
+        const int32_t *cells = segments->cell_start + y * grid->columns;
+        count += cells[window.last_column + 1] - cells[window.first_column];
+    }
     return count;
 }
 
@@ -99,7 +108,8 @@ void drv_grid_measure_kth_distances(const drv_grid *grid, const drv_segments *se
         cell_kth_distance_m[cell] = limit_m;
         if (k <= 0) cell_kth_distance_m[cell] = 0.0f;
         if (k <= 0 || ring >= last_ring) continue;
-        /* Too many segments to search for every cell: the farthest corner of the ring is an upper bound. */
+        /* Too many segments to search for every cell: the farthest corner of the ring is an upper bound, with sqrt(2)
+         * rounded up. */
         if (count_in_ring(grid, segments, cell, ring) > 16 * k + search_limit) {
             cell_kth_distance_m[cell] = drv_smaller(1.4143f * ((float)ring + 1.0f) * grid->cell_m, limit_m);
             continue;

@@ -27,6 +27,22 @@ typedef struct drv_segments {
     int32_t *cell_start; /* first segment of each cell; columns * rows + 1 entries, the last is count */
 } drv_segments;
 
+/* Where a point is relative to a segment. */
+typedef struct drv_segment_place {
+    float nearest_m;  /* from the middle to the nearest point of the segment, along it */
+    float offset_m;   /* of the point, to the left of the line through the segment */
+    float distance_m; /* of the point from the segment */
+} drv_segment_place;
+
+static inline drv_segment_place drv_place_by_segment(const drv_segments *segments, int32_t segment, drv_point at) {
+    const drv_point along = {segments->along_x[segment], segments->along_y[segment]};
+    const float dx = at.x - segments->middle_x_m[segment], dy = at.y - segments->middle_y_m[segment];
+    const float half_m = segments->half_length_m[segment], along_m = dx * along.x + dy * along.y;
+    const float nearest_m = drv_clip(along_m, -half_m, half_m), beyond_m = along_m - nearest_m;
+    const float offset_m = dy * along.x - dx * along.y;
+    return (drv_segment_place){nearest_m, offset_m, sqrtf(beyond_m * beyond_m + offset_m * offset_m)};
+}
+
 /* A rectangle of cells; both ends are included. */
 typedef struct drv_window {
     int32_t first_column, last_column, first_row, last_row;

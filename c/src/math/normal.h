@@ -9,7 +9,8 @@
 
 #include "math/geometry.h"
 
-/* Returns the natural logarithm of a normal number above 0, within 1e-6 of its size, or 1e-7 near 1. */
+/* Returns the natural logarithm of a float above 0 that is not denormal. The error is at most 1e-6 times the result, or
+ * 1e-7 near 1. */
 static inline float drv_logarithm(float value) {
     /* value = mantissa * 2^exponent, with a mantissa in [sqrt(1/2), sqrt(2)) */
     const float root2 = 1.41421356f, log2 = 0.693147181f;
@@ -28,8 +29,8 @@ static inline float drv_logarithm(float value) {
     return (float)exponent * log2 + 2.0f * s * series;
 }
 
-/* Returns two independent numbers of the standard normal distribution for 64 random bits. Their radius has 32 bits and
- * is at most 6.7, their angle 2^24 values. */
+/* Returns two independent numbers of the standard normal distribution for 64 random bits. As a vector, their length
+ * depends on the upper 32 bits and is at most 6.7; their angle has 2^24 values. */
 static inline drv_point drv_normal_pair(uint64_t bits) {
     const float share = ((float)(uint32_t)(bits >> 32) + 1.0f) * 0x1p-32f; /* in (0, 1] */
     const float angle_rad = ((float)(uint32_t)(bits & 0xffffffu) * 0x1p-23f - 1.0f) * drv_pi;

@@ -5,6 +5,7 @@
 #ifndef DRV_ARENA_H
 #define DRV_ARENA_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "drive.h"
@@ -26,5 +27,22 @@ void *drv_memory_acquire(drv_arena *arena, uint64_t bytes);
 /* Releases what drv_memory_acquire returned, in any thread; no-op on NULL. A slab is freed once its arena is freed and
  * all such memory in it is released. */
 void drv_memory_release(void *memory);
+
+/* A block of memory that holds several arrays, one after another, each from a cache line on. The same code first
+ * measures it, with `base` NULL, then sets the pointers to the arrays. */
+typedef struct drv_block {
+    uint8_t *base;
+    uint64_t used; /* bytes of the arrays so far */
+} drv_block;
+
+/* Returns memory for the next array of a block; NULL while measuring. */
+static inline void *drv_block_carve(drv_block *block, int64_t count, uint64_t item_bytes) {
+    void *memory = block->base ? block->base + block->used : NULL;
+    block->used += drv_round_up_to_line((uint64_t)(count > 0 ? count : 0) * item_bytes);
+    return memory;
+}
+
+/* Sets a pointer to the next array of a block, of `count` elements. */
+#define DRV_CARVE(block, array, count) ((array) = drv_block_carve((block), (int64_t)(count), sizeof *(array)))
 
 #endif

@@ -1,5 +1,8 @@
 /* Which thread steps which world? Persistent threads claim one item at a time, first of their own slice, then of
- * others. */
+ * others.
+ *
+ * A *round* is one run of a job on all its items, such as a step of the worlds of a part. Each queue holds one round at
+ * a time. */
 #ifndef DRV_POOL_H
 #define DRV_POOL_H
 

@@ -92,16 +92,12 @@ static bool add_routes(writer *to, int32_t *point_start) {
 
 /* Lays the arrays out in a block, or measures it where `base` is NULL; returns its bytes. */
 static uint64_t lay_out(drv_agent_routes *routes, uint8_t *base, int32_t points) {
-    uint64_t used = 0;
-#define CUT(member, length)                              \
-    routes->member = base ? (void *)(base + used) : NULL; \
-    used += drv_round_up_to_line((uint64_t)(length) * sizeof *routes->member)
-    CUT(point_start, routes->count + 1);
-    CUT(x_m, points);
-    CUT(y_m, points);
-    CUT(arc_m, points);
-#undef CUT
-    return used;
+    drv_block block = {base, 0};
+    DRV_CARVE(&block, routes->point_start, routes->count + 1);
+    DRV_CARVE(&block, routes->x_m, points);
+    DRV_CARVE(&block, routes->y_m, points);
+    DRV_CARVE(&block, routes->arc_m, points);
+    return block.used;
 }
 
 bool drv_agent_routes_create(const drv_scene *scene, drv_arena *arena, drv_agent_routes *out, uint64_t *bytes) {

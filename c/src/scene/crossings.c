@@ -116,19 +116,15 @@ static void fill_zones(drv_zones *zones, const drv_paths *paths, const uint8_t *
 
 /* Lays the arrays out in a block, or measures it where `base` is NULL; returns its bytes. */
 static uint64_t lay_out(drv_zones *zones, int32_t points, uint8_t *base) {
-    uint64_t used = 0;
-#define CUT(member, length)                                     \
-    zones->member = base ? (void *)(base + used) : NULL;        \
-    used += drv_round_up_to_line((uint64_t)(length) * sizeof *zones->member)
-    CUT(next, points);
-    CUT(enter_m, zones->count);
-    CUT(leave_m, zones->count);
-    CUT(path, zones->count);
-    CUT(x_m, zones->count);
-    CUT(y_m, zones->count);
-    CUT(radius_m, zones->count);
-#undef CUT
-    return used;
+    drv_block block = {base, 0};
+    DRV_CARVE(&block, zones->next, points);
+    DRV_CARVE(&block, zones->enter_m, zones->count);
+    DRV_CARVE(&block, zones->leave_m, zones->count);
+    DRV_CARVE(&block, zones->path, zones->count);
+    DRV_CARVE(&block, zones->x_m, zones->count);
+    DRV_CARVE(&block, zones->y_m, zones->count);
+    DRV_CARVE(&block, zones->radius_m, zones->count);
+    return block.used;
 }
 
 bool drv_zones_create(const drv_paths *paths, const float *width_m, drv_arena *arena, drv_zones *out,
@@ -146,7 +142,7 @@ bool drv_zones_create(const drv_paths *paths, const float *width_m, drv_arena *a
     in.head = malloc((in.mask + 1) * sizeof *in.head);
     in.after = malloc((size_t)points * sizeof *in.after);
     in.owner = malloc((size_t)points * sizeof *in.owner);
-    uint8_t *crossed = malloc((size_t)points), *block = NULL;
+    uint8_t *crossed = calloc((size_t)points, 1), *block = NULL;
     if (in.head && in.after && in.owner && crossed) {
         fill_table(&in, paths);
         for (int32_t i = 0; i < points; i++) crossed[i] = is_crossed(paths, width_m, &in, i);

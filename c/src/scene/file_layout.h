@@ -11,9 +11,9 @@
 #define FILE_HEADER(X)                                                                                                \
     X(uint64_t, magic, "S8", "", 0, 0, "89 44 52 56 0D 0A 1A 0A: binary, and damaged by any conversion of line ends") \
     X(uint16_t, major, "u2", "", 1, 1, "a reader refuses unknown major versions")                                     \
-    X(uint16_t, minor, "u2", "", 0, 65535, "a later minor version may have sections that its reader skips")           \
+    X(uint16_t, minor, "u2", "", 0, 65535, "a file of a later minor version may have sections that a reader skips")   \
     X(uint32_t, section_count, "u4", "sections", FILE_FIRST_SECTIONS, 4096, "entries of the table after the header")  \
-    X(uint64_t, file_bytes, "u8", "bytes", 0, 9007199254740992.0, "length of the file")                               \
+    X(uint64_t, file_bytes, "u8", "bytes", 0, FILE_EXACT, "length of the file")                                       \
     X(double, origin_x_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "subtracted from the source's coordinates")           \
     X(double, origin_y_m, "f8", "m", -FILE_FINITE, FILE_FINITE, "subtracted from the source's coordinates")           \
     X(double, dt_s, "f8", "s", DRV_DT_LOWEST_S, DRV_DT_HIGHEST_S, "time between two frames")                          \
@@ -34,9 +34,9 @@
 #define FILE_ENTRY(X)                                                                                                 \
     X(uint32_t, code, "u4", "", 0, 4294967295.0, "kind of section; codes ascend from entry to entry")                 \
     X(uint32_t, element_bytes, "u4", "bytes", 1, 4096, "size of one element")                                         \
-    X(uint64_t, offset, "u8", "bytes", 0, 9007199254740992.0, "where it begins: the next multiple of 64")             \
-    X(uint64_t, bytes, "u8", "bytes", 0, 9007199254740992.0, "its length: count times element_bytes")                 \
-    X(uint64_t, count, "u8", "elements", 0, 9007199254740992.0, "how many elements")                                  \
+    X(uint64_t, offset, "u8", "bytes", 0, FILE_EXACT, "where it begins: the next multiple of 64")                     \
+    X(uint64_t, bytes, "u8", "bytes", 0, FILE_EXACT, "its length: count times element_bytes")                         \
+    X(uint64_t, count, "u8", "elements", 0, FILE_EXACT, "how many elements")                                          \
     X(uint32_t, crc, "u4", "", 0, 4294967295.0, "CRC-32 of its bytes")                                                \
     X(uint32_t, zero, "u4", "", 0, 0, "0")
 
@@ -184,8 +184,10 @@ typedef enum drv_rule {
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
       "x, y of the left end of the line, then of its right one, as an agent that crosses it sees it")
 
-/* The largest finite float64; pi rounded to float32, which is larger than pi. */
+/* The largest finite float64; 2^53, up to which float64, in which ranges are checked, holds every whole number; pi
+ * rounded to float32, which is larger than pi. */
 #define FILE_FINITE 1.7976931348623157e308
+#define FILE_EXACT 9007199254740992.0
 #define FILE_PI 3.1415927410125732
 
 #define X(symbol, code, since, name, type, rows, columns, unit, low, high, rule, meaning) symbol,

@@ -25,17 +25,11 @@ static inline float drv_lane_height(const drv_scene *scene, drv_point at, float 
         for (int32_t i = cells[window.first_column]; i < cells[window.last_column + 1]; i++) {
             const float half_m = segments->half_length_m[i];
             if (scene->road_kind[scene->segment_road[i]] != DRV_ROAD_LANE || !(half_m > 0.0f)) continue;
-
-            /* the nearest point of the segment, and its height */
-            const float dx = at.x - segments->middle_x_m[i], dy = at.y - segments->middle_y_m[i];
-            const float along_m = dx * segments->along_x[i] + dy * segments->along_y[i];
-            const float on_m = drv_clip(along_m, -half_m, half_m), beyond_m = along_m - on_m;
-            const float offset_m = dy * segments->along_x[i] - dx * segments->along_y[i];
-            const float distance_m = sqrtf(beyond_m * beyond_m + offset_m * offset_m);
-            const float lane_z_m = segments->middle_z_m[i] + on_m / half_m * segments->half_rise_m[i];
-            const float rise_m = fabsf(lane_z_m - z_m);
-            if (distance_m > drv_height_reach_m || rise_m > level_m || distance_m + rise_m >= best_m) continue;
-            best_m = distance_m + rise_m;
+            const drv_segment_place place = drv_place_by_segment(segments, i, at);
+            const float lane_z_m = segments->middle_z_m[i] + place.nearest_m / half_m * segments->half_rise_m[i];
+            const float rise_m = fabsf(lane_z_m - z_m), apart_m = place.distance_m + rise_m;
+            if (place.distance_m > drv_height_reach_m || rise_m > level_m || apart_m >= best_m) continue;
+            best_m = apart_m;
             best_z_m = lane_z_m;
         }
     }

@@ -50,6 +50,7 @@ static inline drv_lane_part drv_lane_part_at(const drv_lanes *lanes, int32_t lan
     return (drv_lane_part){i, i + 1, share};
 }
 
+/* Interpolates values of the points of a lane. */
 static inline float drv_on_lane(const float *values, drv_lane_part part) {
     return values[part.before] + part.share * (values[part.after] - values[part.before]);
 }

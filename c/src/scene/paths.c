@@ -13,7 +13,7 @@ enum {
     PATH_POINT_LIMIT = DRV_PATH_LIMIT_M / DRV_PATH_PITCH_M
 };
 
-/* Desired speed where neither a lane nor the log gives a higher one (nuPlan). */
+/* Desired speed on lanes without a speed limit, and along a log that is nowhere faster (nuPlan). */
 static const float cruise_mps = 10.0f;
 /* Lateral acceleration in bends: 4.9 m/s at the radius of 8 m of a right turn. */
 static const float lateral_mps2 = 3.0f;
@@ -21,7 +21,7 @@ static const float lateral_mps2 = 3.0f;
 static const float braking_mps2 = 2.0f;
 /* A vehicle farther than this from the middle of every lane is on none of them: half a wide lane. */
 static const float lane_reach_m = 2.5f;
-/* A vehicle beside the middle of its lane is led to it over this length, and over so many times its offset. */
+/* A vehicle beside the middle of its lane is led to it over the longer of this length and so many times its offset. */
 static const float join_m = 4.0f, join_ratio = 4.0f;
 /* A vehicle whose log ends slower than this stops there. */
 static const float resting_mps = 0.5f;
@@ -203,25 +203,19 @@ static void limit_speeds(drv_paths *paths, int32_t path) {
 
 /* Lays the arrays out in a block, or measures it where `base` is NULL; returns its bytes. */
 static uint64_t lay_out(drv_paths *paths, bool has_height, uint8_t *base) {
-    uint64_t used = 0;
-#define CUT(member, length)                                     \
-    paths->member = base ? (void *)(base + used) : NULL;        \
-    used += drv_round_up_to_line((uint64_t)(length) * sizeof *paths->member)
-    CUT(point_start, paths->count + 1);
-    CUT(entry_step, paths->count);
-    CUT(start_speed_mps, paths->count);
+    drv_block block = {base, 0};
+    DRV_CARVE(&block, paths->point_start, paths->count + 1);
+    DRV_CARVE(&block, paths->entry_step, paths->count);
+    DRV_CARVE(&block, paths->start_speed_mps, paths->count);
     const int32_t points = paths->point_count + DRV_SIMD_PAD;
-    CUT(x_m, points);
-    CUT(y_m, points);
-    if (has_height) {
-        CUT(z_m, points);
-    }
-    CUT(heading_rad, points);
-    CUT(cos_heading, points);
-    CUT(sin_heading, points);
-    CUT(speed_mps, points);
-#undef CUT
-    return used;
+    DRV_CARVE(&block, paths->x_m, points);
+    DRV_CARVE(&block, paths->y_m, points);
+    if (has_height) DRV_CARVE(&block, paths->z_m, points);
+    DRV_CARVE(&block, paths->heading_rad, points);
+    DRV_CARVE(&block, paths->cos_heading, points);
+    DRV_CARVE(&block, paths->sin_heading, points);
+    DRV_CARVE(&block, paths->speed_mps, points);
+    return block.used;
 }
 
 /* Writes the points of all paths and where each starts. */

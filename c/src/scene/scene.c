@@ -16,56 +16,42 @@
 
 /* ---- memory ---- */
 
-/* Where all arrays of a scene are in its block. The same code first measures the block, then lays it out. */
-typedef struct layout {
-    uint8_t *base; /* NULL while measuring */
-    uint64_t used;
-} layout;
-
-static void *carve(layout *block, int64_t count, size_t item_bytes) {
-    void *memory = block->base ? block->base + block->used : NULL;
-    uint64_t bytes = (uint64_t)(count > 0 ? count : 0) * item_bytes;
-    block->used += drv_round_up_to_line(bytes);
-    return memory;
-}
-
-#define CARVE(block, field, count) ((field) = carve((block), (int64_t)(count), sizeof *(field)))
-
-static void lay_out_segments(drv_segments *segments, layout *block, int32_t count, int32_t cell_count,
+static void lay_out_segments(drv_segments *segments, drv_block *block, int32_t count, int32_t cell_count,
                              bool has_height) {
     segments->count = count;
-    CARVE(block, segments->middle_x_m, count + DRV_SIMD_PAD);
-    CARVE(block, segments->middle_y_m, count + DRV_SIMD_PAD);
-    CARVE(block, segments->along_x, count + DRV_SIMD_PAD);
-    CARVE(block, segments->along_y, count + DRV_SIMD_PAD);
-    CARVE(block, segments->half_length_m, count + DRV_SIMD_PAD);
-    CARVE(block, segments->middle_z_m, has_height ? count + DRV_SIMD_PAD : 0);
-    CARVE(block, segments->half_rise_m, has_height ? count + DRV_SIMD_PAD : 0);
-    CARVE(block, segments->cell_start, (int64_t)cell_count + 1);
+    DRV_CARVE(block, segments->middle_x_m, count + DRV_SIMD_PAD);
+    DRV_CARVE(block, segments->middle_y_m, count + DRV_SIMD_PAD);
+    DRV_CARVE(block, segments->along_x, count + DRV_SIMD_PAD);
+    DRV_CARVE(block, segments->along_y, count + DRV_SIMD_PAD);
+    DRV_CARVE(block, segments->half_length_m, count + DRV_SIMD_PAD);
+    DRV_CARVE(block, segments->middle_z_m, has_height ? count + DRV_SIMD_PAD : 0);
+    DRV_CARVE(block, segments->half_rise_m, has_height ? count + DRV_SIMD_PAD : 0);
+    DRV_CARVE(block, segments->cell_start, (int64_t)cell_count + 1);
 }
 
-static void lay_out_lanes(drv_lanes *lanes, layout *block, bool has_height) {
-    CARVE(block, lanes->point_start, (int64_t)lanes->road_count + 1);
-    CARVE(block, lanes->successor_start, (int64_t)lanes->road_count + 1);
-    CARVE(block, lanes->predecessor_start, (int64_t)lanes->road_count + 1);
-    CARVE(block, lanes->x_m, lanes->point_count);
-    CARVE(block, lanes->y_m, lanes->point_count);
-    CARVE(block, lanes->arc_m, lanes->point_count);
-    if (has_height) CARVE(block, lanes->z_m, lanes->point_count);
-    CARVE(block, lanes->successor, lanes->link_count);
-    CARVE(block, lanes->predecessor, lanes->link_count);
+static void lay_out_lanes(drv_lanes *lanes, drv_block *block, bool has_height) {
+    DRV_CARVE(block, lanes->point_start, (int64_t)lanes->road_count + 1);
+    DRV_CARVE(block, lanes->successor_start, (int64_t)lanes->road_count + 1);
+    DRV_CARVE(block, lanes->predecessor_start, (int64_t)lanes->road_count + 1);
+    DRV_CARVE(block, lanes->x_m, lanes->point_count);
+    DRV_CARVE(block, lanes->y_m, lanes->point_count);
+    DRV_CARVE(block, lanes->arc_m, lanes->point_count);
+    if (has_height) DRV_CARVE(block, lanes->z_m, lanes->point_count);
+    DRV_CARVE(block, lanes->successor, lanes->link_count);
+    DRV_CARVE(block, lanes->predecessor, lanes->link_count);
 }
 
-static void lay_out(drv_scene *scene, layout *block, int32_t segment_count, int32_t edge_count, bool has_lane_graph) {
+static void lay_out(drv_scene *scene, drv_block *block, int32_t segment_count, int32_t edge_count,
+                    bool has_lane_graph) {
     const int32_t cells = scene->grid.columns * scene->grid.rows;
-#define X(type, name, letter, element, low, high) CARVE(block, scene->name, DRV_COUNT_##element(scene));
+#define X(type, name, letter, element, low, high) DRV_CARVE(block, scene->name, DRV_COUNT_##element(scene));
     DRV_SCENE_COPIED(X)
 #undef X
-#define X(type, name, element) CARVE(block, scene->name, DRV_COUNT_##element(scene));
+#define X(type, name, element) DRV_CARVE(block, scene->name, DRV_COUNT_##element(scene));
     DRV_SCENE_DERIVED(X)
 #undef X
     lay_out_segments(&scene->segments, block, segment_count, cells, scene->has_height);
-    CARVE(block, scene->segment_road, segment_count);
+    DRV_CARVE(block, scene->segment_road, segment_count);
     lay_out_segments(&scene->edges, block, edge_count, cells, scene->has_height);
     if (has_lane_graph) lay_out_lanes(&scene->lanes, block, scene->has_height);
 }
@@ -73,13 +59,13 @@ static void lay_out(drv_scene *scene, layout *block, int32_t segment_count, int3
 static drv_scene *allocate(const drv_scene *plan, drv_arena *arena, int32_t segment_count, int32_t edge_count,
                            bool has_lane_graph) {
     drv_scene sized = *plan;
-    layout block = {NULL, drv_round_up_to_line(sizeof *plan)};
+    drv_block block = {NULL, drv_round_up_to_line(sizeof *plan)};
     lay_out(&sized, &block, segment_count, edge_count, has_lane_graph);
     drv_scene *scene = drv_memory_acquire(arena, block.used);
     if (!scene) return NULL;
     memcpy(scene, plan, sizeof *plan);
     scene->bytes = block.used;
-    block = (layout){(uint8_t *)scene, drv_round_up_to_line(sizeof *plan)};
+    block = (drv_block){(uint8_t *)scene, drv_round_up_to_line(sizeof *plan)};
     lay_out(scene, &block, segment_count, edge_count, has_lane_graph);
     atomic_init(&scene->references, 1);
     return scene;

@@ -16,6 +16,7 @@ int64_t drv_segments_split(const drv_scene_input *in, drv_road_segment *out) {
         const int32_t first = in->road_start[road], end = in->road_start[road + 1];
         int64_t before = count;
         for (int32_t i = first; i + 1 < end; i++) {
+            /* the step from a point to the next one, unless they are at one place */
             float dx = in->point_x_m[i + 1] - in->point_x_m[i], dy = in->point_y_m[i + 1] - in->point_y_m[i];
             float length_m = sqrtf(dx * dx + dy * dy);
             const float z_m = in->has_height ? in->point_z_m[i] : 0.0f;

@@ -105,17 +105,13 @@ static void fill_zones_of(drv_stop_lines *to, const drv_scene_input *in, const d
 
 /* Lays the arrays out in a block, or measures it where `base` is NULL; returns its bytes. */
 static uint64_t lay_out(drv_stop_lines *to, int32_t paths, int32_t zones, uint8_t *base) {
-    uint64_t used = 0;
-#define CUT(member, length)                           \
-    to->member = base ? (void *)(base + used) : NULL; \
-    used += drv_round_up_to_line((uint64_t)(length) * sizeof *to->member)
-    CUT(start, paths + 1);
-    CUT(control, to->count);
-    CUT(at_m, to->count);
-    CUT(zone_start_m, zones);
-    CUT(zone_yields, zones);
-#undef CUT
-    return used;
+    drv_block block = {base, 0};
+    DRV_CARVE(&block, to->start, paths + 1);
+    DRV_CARVE(&block, to->control, to->count);
+    DRV_CARVE(&block, to->at_m, to->count);
+    DRV_CARVE(&block, to->zone_start_m, zones);
+    DRV_CARVE(&block, to->zone_yields, zones);
+    return block.used;
 }
 
 bool drv_stop_lines_create(const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths,

@@ -58,15 +58,20 @@ int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int3
  * there is none. The corners of the grown box are not rounded. */
 static int32_t first_overlap(const drv_corridor *corridor, drv_box box, float radius_m) {
     const drv_paths *paths = corridor->paths;
-    /* points nearer than this along the path are too far from the box, since no path is shorter than the chord */
+    /* points nearer than this along the path are too far from the box, since no path is shorter than the chord; the
+     * corners of the grown box are less than 1.5 half widths farther out */
     const float dx_m = box.centre.x - corridor->centre.x, dy_m = box.centre.y - corridor->centre.y;
     const float skipped_m = sqrtf(dx_m * dx_m + dy_m * dy_m) - radius_m - 1.5f * corridor->half_width_m;
+
+    /* the box, grown by half the width of the corridor */
     const float half_length_m = box.half_length_m + corridor->half_width_m;
     const float half_width_m = box.half_width_m + corridor->half_width_m;
     const drv_floats x_m = drv_splat(box.centre.x), y_m = drv_splat(box.centre.y);
     const drv_floats ahead_x = drv_splat(box.ahead.x), ahead_y = drv_splat(box.ahead.y);
     const drv_floats length2 = drv_splat(half_length_m * half_length_m);
     const drv_floats width2 = drv_splat(half_width_m * half_width_m);
+
+    /* the points, DRV_WIDTH at a time */
     for (int32_t i = skipped_m > 0.0f ? (int32_t)(skipped_m / drv_path_pitch_m) : 0; i < corridor->count;
          i += DRV_WIDTH) {
         drv_floats x = drv_load(paths->x_m + corridor->first + i) - x_m;

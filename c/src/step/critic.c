@@ -52,7 +52,7 @@ void drv_critic_write(drv_world *world, drv_scratch *scratch) {
         if (world->status[agent] == DRV_REMOVED || world->status[agent] == DRV_ABSENT) {
             memset(out, 0, (size_t)at.size * sizeof *out);
         } else if (world->status[agent] == DRV_DRIVING || world->recorded[agent]) {
-            /* one that stopped in an earlier step keeps its last, as in observe_write */
+            /* one that stopped in an earlier step keeps its last observation, as in observe_write */
             write_own(world, agent, out);
             if (world->sizes.has_hidden) drv_hidden_reveal(world, agent, out + at.hidden);
             if (world->sizes.has_weights) drv_weights_observe(world, agent, out + at.weights);

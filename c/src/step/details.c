@@ -11,7 +11,7 @@
 #include "step/stopping.h"
 
 /* The gap of an agent that nothing came near in a trial. */
-static const float farthest_gap_m = 50.0f;
+static const float farthest_gap_m = DRV_FARTHEST_GAP_M;
 
 /* Braking harder than this is hard braking: the comfort limit, which the default vehicle model can exceed. */
 static const float hard_braking_mps2 = 3.0f;

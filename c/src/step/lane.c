@@ -23,11 +23,9 @@ typedef struct lane_pose {
 
 static lane_pose pose_on(const drv_segments *segments, int32_t i, drv_point at, drv_point ahead) {
     const drv_point along = {segments->along_x[i], segments->along_y[i]};
-    const float dx = at.x - segments->middle_x_m[i], dy = at.y - segments->middle_y_m[i];
-    const float half_m = segments->half_length_m[i], along_m = dx * along.x + dy * along.y;
-    const float beyond_m = along_m - drv_clip(along_m, -half_m, half_m), offset_m = dy * along.x - dx * along.y;
-    return (lane_pose){sqrtf(beyond_m * beyond_m + offset_m * offset_m), offset_m,
-                       ahead.x * along.x + ahead.y * along.y, ahead.y * along.x - ahead.x * along.y};
+    const drv_segment_place place = drv_place_by_segment(segments, i, at);
+    return (lane_pose){place.distance_m, place.offset_m, ahead.x * along.x + ahead.y * along.y,
+                       ahead.y * along.x - ahead.x * along.y};
 }
 
 static bool is_centre_line(const drv_scene *scene, int32_t segment) {

@@ -10,7 +10,7 @@
 
 /* Farther from every centre line than this, an agent or goal is on no lane: more than a lane width, so that an agent
  * beside the outermost lane still has it. */
-static const float drv_lane_reach_m = 5.0f;
+static const float drv_lane_reach_m = DRV_LANE_REACH_M;
 
 /* Sets the facts of every agent to those without a lane. */
 DRV_STEP_API void drv_lane_begin(drv_world *world);

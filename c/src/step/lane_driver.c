@@ -54,6 +54,7 @@ static int32_t list_standing(const drv_world *world, int32_t *standing) {
  * that vehicle blocks the path. `first` is the point of the path that the window begins at. */
 static bool shift_for(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t first,
                       int32_t vehicle, float *left_m) {
+    /* whether it is near */
     const drv_scene *scene = world->scene;
     const drv_paths *paths = &driver->paths;
     const drv_point at = {world->x_m[vehicle], world->y_m[vehicle]};
@@ -242,7 +243,7 @@ static float pursuit_steering(const drv_world *world, const drv_lane_driver *dri
     const float aim_cos = (dx * cosine + dy * sine) / away_m, aim_sin = (dy * cosine - dx * sine) / away_m;
     /* The centre departs at the sideslip angle, tan(sideslip) = tan(steering) / 2, on an arc of curvature
      * 2 sin(sideslip) / wheelbase. It meets the aim where sin(bearing - sideslip) = distance sin(sideslip) /
-     * wheelbase. */
+     * wheelbase. The bounds of 0.1 m, here and above, keep the quotients finite. */
     const float wheelbase_m = drv_wheelbase_share * world->scene->length_m[agent];
     return drv_arc_tangent(2.0f * wheelbase_m * aim_sin / drv_larger(0.1f, away_m + wheelbase_m * aim_cos));
 }

@@ -24,7 +24,8 @@ static void values_of_trial(const drv_world *world, int32_t agent, float *values
     memcpy(values, terms, (size_t)world->sizes.terms * sizeof *values);
 }
 
-/* Exponential moving average per metric; the first trial sets it. An agent has others as a co-player. */
+/* Updates the exponential moving average of each metric; the first trial sets it. The trials of an agent as a co-player
+ * have averages of their own. */
 static void add_to_averages(drv_world *world, int32_t agent, const float *values) {
     const int32_t index = agent * world->sizes.max_trials + *world->trial;
     const double alpha = world->config->log_ema_alpha;

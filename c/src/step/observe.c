@@ -5,12 +5,11 @@
 
 #include "math/bits.h"
 #include "math/geometry.h"
-#include "math/k_nearest.h"
 #include "math/vector.h"
 #include "step/goals.h"
-#include "step/height.h"
 #include "step/hidden.h"
 #include "step/image.h"
+#include "step/nearest.h"
 #include "step/on_map.h"
 #include "step/partners.h"
 #include "step/phases.h"
@@ -107,6 +106,7 @@ static void write_head(const drv_world *world, int32_t agent, agent_frame ego, f
     const int32_t past_steps = *world->clock_steps + *world->age_steps;
     const bool observes_time = config->time_left == DRV_TIME_LEFT_ACTOR;
 
+    /* the features, in the order of view/layout.h but for the outcome, which is one-hot */
     out[EGO_PRESENT] = 1.0f;
     out[EGO_SPEED] = world->speed_mps[agent];
     out[EGO_LENGTH] = scene->length_m[agent];
@@ -249,22 +249,14 @@ static void transform_goals(const float *records, const int32_t *chosen, int32_t
 /* Selects the k nearest to an agent, by the middles of their stop lines, as records of what they show. */
 static drv_selection choose_controls(const drv_world *world, int32_t agent, drv_scratch *scratch) {
     const drv_scene *scene = world->scene;
-    const drv_config *config = world->config;
-    const int32_t blocks = (scene->control_count + DRV_WIDTH - 1) / DRV_WIDTH;
-    const drv_floats x_m = drv_splat(world->x_m[agent]), y_m = drv_splat(world->y_m[agent]);
-    for (int32_t i = 0; i < blocks * DRV_WIDTH; i += DRV_WIDTH)
-        drv_store(scratch->distance2 + i,
-                  drv_squared_distances(scene->control_x_m + i, scene->control_y_m + i, x_m, y_m));
-    if (scene->has_height)
-        drv_height_exclude(world, agent, scene->control_z_m, scene->control_count, scratch->distance2);
-    const drv_candidates controls = {scratch->distance2, scratch->block_first, blocks};
-    const drv_bounds bounds = {.high = config->view_radius_m * config->view_radius_m};
-    const int32_t count = drv_k_nearest(controls, config->controls, bounds, scratch->buffer, scratch->kept);
-    for (int32_t slot = 0; slot < count; slot++) {
+    const drv_points middles = {scene->control_x_m, scene->control_y_m, scene->control_z_m, scene->control_count};
+    drv_points_measure(middles, (drv_point){world->x_m[agent], world->y_m[agent]}, scratch);
+    const drv_selection chosen = drv_points_nearest(world, agent, middles, world->config->controls, scratch);
+    for (int32_t slot = 0; slot < chosen.count; slot++) {
         const int32_t control = scratch->kept[slot];
         scratch->kept[slot] = drv_control_record(scene, control, world->light_state[control]);
     }
-    return (drv_selection){scratch->kept, count};
+    return chosen;
 }
 
 /* The second pair of a record is a position, too: the other end of the line. */

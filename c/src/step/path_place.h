@@ -22,6 +22,7 @@ static inline drv_path_place drv_path_place_at(const drv_paths *paths, int32_t p
     return (drv_path_place){first + before, first + before + 1, drv_smaller(pitches - (float)before, 1.0f)};
 }
 
+/* Interpolates values of the points of a path. */
 static inline float drv_between(const float *values, drv_path_place place) {
     return values[place.before] + place.share * (values[place.after] - values[place.before]);
 }

@@ -6,7 +6,7 @@
 #include "step/state.h"
 
 /* Collisions are forecast for this time, nuPlan's; an agent without one within it has it as its time to collision. */
-static const float drv_collision_horizon_s = 3.0f;
+static const float drv_collision_horizon_s = DRV_COLLISION_HORIZON_S;
 
 /* Sets the time to collision of every agent to the horizon. */
 DRV_STEP_API void drv_proximity_begin(drv_world *world);

@@ -12,7 +12,7 @@
 #include "step/height.h"
 
 /* The search for the distance of the k-th nearest starts from an interval about its estimate that extends by this share
- * of error_m to either side: on map_942 it contains the distance for nine agents in ten. */
+ * of error_m to either side. On map_942, a PufferDrive map, it contains the distance for nine agents in ten. */
 static const float guess_share = 0.45f;
 
 /* The number of the visit to a sub-cell at which its blocks are listed: a list costs about what it saves in as many

@@ -61,7 +61,7 @@ void drv_state_attach(drv_world *world, void *world_block) {
     next += padded((uint64_t)(count) * sizeof(type));
     DRV_STATE(X)
 #undef X
-    /* where nothing stands between a command and the wheels, they are at the commanded angle */
+    /* where nothing changes a command, the wheels are at the commanded angle */
     if (!sizes.has_commanded) world->commanded_steering_rad = world->steering_rad;
 }
 

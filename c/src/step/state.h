@@ -294,12 +294,12 @@ typedef struct drv_scratch {
     float *distance2;       /* squared distances; max(segments, vehicles, controls) + 2 * DRV_SIMD_PAD */
     float *buffer;          /* of drv_k_nearest; as long as distance2 */
     int32_t *segment;       /* indices of segments; segments + DRV_SIMD_PAD */
-    int32_t *block_first;   /* the first index of each block of vehicles or controls: 0, DRV_WIDTH, .. */
+    int32_t *block_first;   /* the first index of each block: 0, DRV_WIDTH, ..; max(vehicles, controls) */
     int32_t *kept;          /* selected indices; slots + DRV_SIMD_PAD */
     float *goal_record;     /* of the goals of one agent; config goals * GOAL_COUNT */
     float *vehicle_record;  /* records by index in on_map; vehicles * DRV_RECORD_FLOATS */
     drv_road_list *list;    /* with the capacity of the longest list */
-    int32_t *first;         /* the first segment of each block of segments */
+    int32_t *first;         /* the first segment of each block of segments; segments + DRV_SIMD_PAD */
     float *observation;     /* one observation vector */
     drv_on_map on_map;      /* valid after drv_on_map_list; vehicles + DRV_SIMD_PAD */
     int32_t *near;          /* indices in on_map; as many as vehicles, none where no scene has rule-based ones */
@@ -307,7 +307,7 @@ typedef struct drv_scratch {
     float *stop_m;          /* of each path; valid after drv_stopping_update, none where lights have no effect */
     int32_t halted;         /* agents that the step stopped or removed; valid after drv_trial_judge */
     uint8_t *chosen;        /* agents to observe; 0 or 1 per agent */
-    int32_t *sub_cell;      /* of each agent, by index in the scene's grid; valid after drv_roads_locate */
+    int32_t *sub_cell;      /* of each agent, as index in drv_road_cache_grid; valid after drv_roads_locate */
     void *world;            /* a copy of one world's state, for drv_batch_restart_observations */
 } drv_scratch;
 

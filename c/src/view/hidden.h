@@ -22,7 +22,7 @@ static inline bool drv_hidden_has_range(drv_hidden_range range) { return range.l
 /* Whether agents have hidden values: a parameter varies, or observations reveal them. */
 bool drv_hidden_is_on(const drv_config *config);
 
-/* Whether these values stand between a commanded wheel angle or curvature and the vehicle. */
+/* Whether hidden values may change a commanded wheel angle or curvature before the vehicle follows it. */
 bool drv_hidden_commands_steering(const drv_config *config);
 
 /* Checks that every range lies within the parameter's limits and that the vehicle model has the parameter. */

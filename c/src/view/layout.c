@@ -62,7 +62,7 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) {
     case SCALE_DISTANCE: return 0.25f / config->view_radius_m; /* goals may lie beyond the view radius */
     case SCALE_TRIAL: return 1.0f / (float)config->max_trials;
     case SCALE_REWARD: {
-        /* The sum of the rewards of all onsets is at most 1, so a later trial observes events unclipped. Progress is
+        /* Scaled, the rewards of all onsets sum to at most 1, so a later trial observes them unclipped. Progress is
          * small compared to them, or is clipped. */
         enum { ONSET = 1, RATE = 0 };
 #define X(symbol, name, weight, when, shown) when,

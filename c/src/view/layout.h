@@ -1,9 +1,9 @@
 /* At which offset of an observation is each feature, and how is it scaled?
  *
- * An observation is a head, the agent's own state, its trial features and, where a config has them, its hidden values
- * and its weights of the reward, then a list of sets: the nearest vehicles, the nearest road segments. The lists below,
- * DRV_HIDDEN and DRV_REWARD_TERMS are the only definition of the layout: the core writes by their symbols, and
- * drv_observation_layout and drv_observation_sets report them. */
+ * An observation begins with a head: the agent's own state, its trial features and, where a config has them, its hidden
+ * values and its weights of the reward. Sets follow, such as the nearest vehicles and the nearest road segments. The
+ * lists below, DRV_HIDDEN and DRV_REWARD_TERMS are the only definition of the layout: the core writes by their symbols,
+ * and drv_observation_layout and drv_observation_sets report them. */
 #ifndef DRV_LAYOUT_H
 #define DRV_LAYOUT_H
 
@@ -165,8 +165,8 @@ float drv_layout_scale(const drv_config *config, drv_scale kind) __attribute__((
  * be the core's. */
 int32_t drv_layout_report(const drv_config *config, const drv_feature_kind *features, int32_t count, int32_t offset,
                           int32_t slots, drv_feature *out, int32_t capacity, int32_t written);
-/* The same for all hidden values, and for the weights of the reward that have a range, of one float each; so are the
- * features before them, whose count is the offset. */
+/* The same for all hidden values, and for the weights of the reward that have a range. Each is one float, as is every
+ * feature before it, so `written` is the offset, too. */
 int32_t drv_layout_report_hidden(const drv_config *config, drv_feature *out, int32_t capacity, int32_t written);
 int32_t drv_layout_report_weights(const drv_config *config, drv_feature *out, int32_t capacity, int32_t written);
 

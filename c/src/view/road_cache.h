@@ -1,7 +1,8 @@
 /* Which lists of road segments are cached per sub-cell?
  *
- * The list of a sub-cell is a function of scene and config alone. It is made when agents visit the sub-cell, and cached
- * for all worlds and threads until the capacity is used up. Results are the same with a hit and with a miss. */
+ * A sub-cell is a cell of a grid twice as fine as the scene's: a square of 2.5 m, or larger on large maps. Its list is
+ * a function of scene and config alone. It is made when agents visit the sub-cell, and cached for all worlds and
+ * threads until the capacity is used up. Results are the same with a hit and with a miss. */
 #ifndef DRV_ROAD_CACHE_H
 #define DRV_ROAD_CACHE_H
 
@@ -35,8 +36,8 @@ typedef struct drv_road_cache {
 /* Returns the grid of the sub-cells of a scene, half as wide as the cells of its grid. */
 drv_grid drv_road_cache_grid(const drv_scene *scene);
 
-/* Items of the longest list that is cached under a config: segments, or blocks of them, of which map_942 needs some 28
- * per sub-cell. */
+/* Items of the longest list that is cached under a config: segments, or blocks of them. A dense PufferDrive map,
+ * map_942, needs some 28 blocks per sub-cell. */
 int32_t drv_road_cache_items(const drv_config *config);
 
 /* Bytes of a list of `items` items, with the padding that a search overwrites. */

@@ -139,7 +139,7 @@ class ForkedStreet:
             linked = routes if open_routes is None else [routes[open_routes[before]]]
             links += [(before, route) for route in linked] + [(route, before + 1) for route in linked]
             first = routes.stop
-        outline, islands = 1, sum(len(fork.sides) for fork in self.forks)
+        outline, islands = 1, len([side for fork in self.forks for side in fork.sides])
         before, after = np.array(links, np.int32).reshape(-1, 2).T
         return graph_of(before, after, first + outline + islands)
 

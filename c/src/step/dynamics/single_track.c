@@ -114,7 +114,8 @@ static inline float slip_steering_after(float steering_rad, float commanded_rad,
 }
 
 void drv_single_track_advance(drv_motion_block *cars, drv_motion_limits limits, float dt_s) {
-    const int32_t substeps = (int32_t)(dt_s / slip_step_s + 0.999f); /* rounded up, but for rounding of a quotient */
+    /* rounded up, but not where only the rounding of the quotient puts it above a whole number */
+    const int32_t substeps = (int32_t)(dt_s / slip_step_s + 0.999f);
     const float substep_s = dt_s / (float)substeps;
 
     /* where the cars begin, and to which angle their wheels turn within the step, at a constant rate */
