@@ -6,15 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from ..config import DriveConfig, ObservationConfig, RewardConfig
 from ..errors import ConfigError, SceneError, checked_int, plain, value_text
 from ..fields import number
 from ..names import named_arguments
 from ..scenes import Scene, resolve_scenes
-from ..scenes.generate import closures, occluded
-from ..scenes.generate import exits as exits_generator
+from ..scenes.generate import GENERATORS, closures, occluded
 from ..scenes.generate import gates as gates_generator
 from ..scenes.generate.forks import FORK_M, detour_m
 from .optimum import KNOWLEDGE, TRIALS_LIMIT, Trials, all_but, in_a_row, one_of, optimum
@@ -78,12 +77,10 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
         ConfigError: `trials` or `reveal_s` is out of its range.
         SceneError: `exits` is out of its range, or `seeds` are no whole numbers.
     """
-    trials = checked_int("trials", trials, 1, TRIALS_LIMIT)
+    trials, exits, scenes = _checked("exits", {"exits": exits}, trials, seeds)
     in_range, reveal_s = number(0.0, REVEAL_LIMIT_S), plain(reveal_s)
     if not in_range.fits(reveal_s):
         raise ConfigError(f"reveal_s is {value_text(reveal_s)}; it must be {in_range.allowed}")
-    exits = _parameter(exits_generator, "exits", exits)
-    scenes = resolve_scenes("exits", seeds=seeds, parameters={"exits": exits})
     config = DriveConfig(
         max_trials=trials, dt_s=STEP_S, trial_steps=EXIT_STEPS, dynamics={"max_speed_mps": EXIT_SPEED_MPS},
         goal_radius_m=GOAL_RADIUS_M, reward=GOAL_ALONE,
@@ -108,9 +105,7 @@ def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[i
         ConfigError: `trials` is out of its range.
         SceneError: `gates` is out of its range, or `seeds` are no whole numbers.
     """
-    trials = checked_int("trials", trials, 1, TRIALS_LIMIT)
-    gates = _parameter(gates_generator, "gates", gates)
-    scenes = resolve_scenes("gates", seeds=seeds, parameters={"gates": gates})
+    trials, gates, scenes = _checked("gates", {"gates": gates}, trials, seeds)
     longest_m = gates_generator.GAP_M * (gates + 1) + (FORK_M + detour_m(0.0)) * gates
     return Task("gates", scenes, _street(trials, SPARE_TIME * longest_m, partners=gates),
                 _scores(in_a_row(gates), trials))
@@ -132,9 +127,7 @@ def occluded_crossing(vans: SupportsIndex = 3, trials: SupportsIndex = 2, seeds:
         ConfigError: `trials` is out of its range.
         SceneError: `vans` is out of its range, or `seeds` are no whole numbers.
     """
-    trials = checked_int("trials", trials, 1, TRIALS_LIMIT)
-    vans = _parameter(occluded, "vans", vans)
-    scenes = resolve_scenes("occluded", seeds=seeds, parameters={"vans": vans})
+    trials, vans, scenes = _checked("occluded", {"vans": vans}, trials, seeds)
     shortest_m = occluded.GAP_M * (vans + 1) + FORK_M * vans - GOAL_RADIUS_M
     time_m = shortest_m + SPARE_DETOURS * detour_m(occluded.RISE_M)
     return Task("occluded_crossing", scenes, _street(trials, time_m, partners=vans + 1),
@@ -157,18 +150,20 @@ def hidden_closure(closed: SupportsIndex = 2, trials: SupportsIndex = 3, seeds: 
         ConfigError: `trials` is out of its range.
         SceneError: `closed` is out of its range, or `seeds` are no whole numbers.
     """
-    trials = checked_int("trials", trials, 1, TRIALS_LIMIT)
-    closed = _parameter(closures, "closed", closed)
-    scenes = resolve_scenes("closures", seeds=seeds, parameters={"closed": closed})
+    trials, closed, scenes = _checked("closures", {"closed": closed}, trials, seeds)
     longest_m = closures.LEAD_RANGE_M[1] + FORK_M + detour_m(closures.RISE_RANGE_M[1]) + closures.END_M
     return Task("hidden_closure", scenes, _street(trials, SPARE_TIME * longest_m, partners=closed),
                 _scores(all_but(closed, closures.ROUTES), trials))
 
 
-def _parameter(generator: Any, name: str, value: SupportsIndex) -> int:
-    """A whole number in the range of a generator's parameter."""
-    parameter = generator.PARAMETERS[name]
-    return checked_int(name, value, parameter.low, parameter.high, SceneError)
+def _checked(generator: str, parameter: dict[str, SupportsIndex], trials: SupportsIndex,
+             seeds: Iterable[int]) -> tuple[int, int, tuple[Scene, ...]]:
+    """The number of trials, the value of a generator's parameter, given by its name, and the scenes."""
+    trials = checked_int("trials", trials, 1, TRIALS_LIMIT)
+    (name, value), = parameter.items()
+    span = GENERATORS[generator].PARAMETERS[name]
+    value = checked_int(name, value, span.low, span.high, SceneError)
+    return trials, value, resolve_scenes(generator, seeds=seeds, parameters={name: value})
 
 
 def _street(trials: int, time_m: float, partners: int) -> DriveConfig:
