@@ -129,7 +129,7 @@ def test_infos_have_the_vector_on_request():
     assert many.reset(seed=4)[1]["critic_observations"].shape == (2, size)
 
 
-@pytest.mark.parametrize("partners, has_hidden, size", [(0, False, 6), (3, False, 15), (3, True, 22)])
+@pytest.mark.parametrize("partners, has_hidden, size", [(0, False, 7), (3, False, 16), (3, True, 23)])
 def test_the_layout_fills_the_vector(partners, has_hidden, size):
     hidden = {"steering_gain": (0.5, 1.5)} if has_hidden else {}
     with batch_of(stage([driver()]), critic_observations=True, observation={"partners": partners},

@@ -42,18 +42,20 @@ def place(batch, *places_m):
     return found
 
 
-def placed(roads, **choices):
+def placed(roads, goal_m=(50.0, 60.0), **choices):
     """One agent of the model `state`, which may move 80 m in a step of 2 s."""
-    scene = stage([driver(5.0, 0.0, goal_m=(50.0, 60.0))], roads, dt_s=2.0)
+    scene = stage([driver(5.0, 0.0, goal_m=goal_m)], roads, dt_s=2.0)
     return batch_of(scene, dynamics="state", action_type="continuous", reward_terms=True, **{**IGNORE_ALL, **choices})
 
 
 @pytest.mark.parametrize("kind, drawn", [("town", False), ("exits", True)])
-def test_the_sum_of_the_progress_is_the_length_driven_along_the_route(kind, drawn):
+def test_the_sum_of_the_progress_is_the_length_driven_along_the_route_and_critics_observe_the_rest(kind, drawn):
     # agents that drive along their routes
     scene = generate_scene(kind, seed=2, agents=4 if not drawn else None)
     batch = batch_of(
-        scene, num_worlds=6 if drawn else 2, trial_steps=120, max_trials=2, reward_terms=True, **IGNORE_ALL)
+        scene, num_worlds=6 if drawn else 2, trial_steps=120, max_trials=2, reward_terms=True, critic_observations=True,
+        **IGNORE_ALL)
+    left = batch.critic_layout()["critic/route_left"]
     graph, driver_of_all = native_scene(batch.roles[0], lane_graph=True), LaneDriver(batch)
     starts, sums, compared, goals = batch.vehicles(0), np.zeros(batch.num_agents), 0, set()
     for step in range(240):
@@ -75,6 +77,9 @@ def test_the_sum_of_the_progress_is_the_length_driven_along_the_route(kind, draw
             due_m, distance_m = along(route, now["x_m"][own], now["y_m"][own])
             if distance_m < 3.0:
                 assert sums[agent] == pytest.approx(due_m, abs=0.1)
+                left_m = batch.critic_observations[agent, left.offset] / left.scale
+                length_m = np.hypot(*np.diff(route.astype(float), axis=0).T).sum()
+                assert left_m == pytest.approx(min(length_m - due_m, 1 / left.scale), abs=0.1)
                 compared += 1
                 goals.add(tuple(goal_m.tolist()))
     assert compared > 15 and (not drawn or len(goals) > 1)
@@ -98,6 +103,20 @@ def test_once_the_goal_was_reached_there_is_none():
     assert batch.trial_state()["had_goal"].all()
 
 
+@pytest.mark.parametrize("roads, goal_m, on_goal, places_m, due_m", [
+    ([BEND], (50, 60), "ignore", [(30, 3), (50, 10), (50, 59), (50, 20)], [80, 50, 0, 0]),
+    ([], (50, 60), "ignore", [(50, 10), (14, 12), (50, 59), (50, 20)], [50, 60, 0, 0]),
+    ([BEND], (50, 20), "next", [(30, 3), (50, 19), (20, 20)], [40, 41, 50]),
+], ids=["along the lanes, 0 once reached", "straight without lanes", "straight to a next goal"])
+def test_a_critic_observes_the_route_that_is_left(roads, goal_m, on_goal, places_m, due_m):
+    batch = placed(roads, goal_m, on_goal=on_goal, critic_observations=True)
+    left, found = batch.critic_layout()["critic/route_left"], []
+    for place_m in places_m:
+        place(batch, place_m)
+        found.append(float(batch.critic_observations[0, left.offset] / left.scale))
+    assert found == pytest.approx(due_m, abs=0.02)
+
+
 def test_where_no_lanes_lead_to_the_goal_there_is_none():
     for roads in ([], [("lane", [(0.0, 0.0), (20.0, 0.0)])]):
         assert place(placed(roads), (10, 0), (15, 0)) == [0.0, 0.0]
@@ -108,6 +127,7 @@ def test_a_config_needs_the_parts_of_a_scene_whose_facts_it_uses():
     for choices, parts in (({}, 0), ({"detailed_metrics": True}, 0), ({"reward_terms": True}, logs + routes),
                            ({"reward": {"distance_to_log_per_m_s": 0.1}}, logs),
                            ({"reward_ranges": {"route_progress_per_m": (0.0, 0.1)}}, routes),
+                           ({"critic_observations": True}, routes),
                            ({"on_goal": "next"}, lib.DRV_SCENE_LANE_GRAPH)):
         assert lib.drv_scene_parts_of(native_config(DriveConfig(**choices))) == parts
 

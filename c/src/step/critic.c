@@ -7,6 +7,7 @@
 #include "step/on_map.h"
 #include "step/partners.h"
 #include "step/phases.h"
+#include "step/route_progress.h"
 #include "step/sensors.h"
 #include "step/weights.h"
 #include "view/critic.h"
@@ -15,12 +16,14 @@
 _Static_assert((int)CRITIC_GOAL_DISTANCE - (int)CRITIC_GOAL_X == (int)EGO_GOAL_DISTANCE - (int)EGO_GOAL_X,
                "a critic observes the same features of a goal as its agent");
 
-/* Writes the agent's own goal and time. */
+/* Writes the agent's own goal, time and route. */
 static void write_own(const drv_world *world, int32_t agent, float *out) {
     const int32_t steps = world->scene->trial_steps, past_steps = *world->clock_steps + *world->age_steps;
     const bool observes_time = world->config->time_left != DRV_TIME_LEFT_OFF;
-    drv_goals_write(&world->encoding->layout->head, drv_goals_in_frame(world, agent, agent), out + CRITIC_GOAL_X);
+    const drv_head_scales *head = &world->encoding->layout->head;
+    drv_goals_write(head, drv_goals_in_frame(world, agent, agent), out + CRITIC_GOAL_X);
     out[CRITIC_TIME_LEFT] = observes_time ? (float)(steps - past_steps) / (float)steps : 0.0f;
+    out[CRITIC_ROUTE_LEFT] = drv_clip(drv_route_left_m(world, agent) * head->scale[EGO_GOAL_DISTANCE], 0.0f, 1.0f);
 }
 
 /* Writes the goals of the vehicles in the agent's partner slots, in the order of these. Records that its sensors drop

@@ -1,4 +1,4 @@
-/* How far is each agent along its route? Valid after drv_measures_take, where a term uses it. */
+/* How far is each agent along its route? Valid after drv_measures_take, where a term or a critic uses it. */
 #ifndef DRV_ROUTE_PROGRESS_H
 #define DRV_ROUTE_PROGRESS_H
 
@@ -10,5 +10,9 @@ DRV_STEP_API void drv_route_progress_begin(drv_world *world);
 
 /* Measures how far each driving agent came along its route in the step. */
 DRV_STEP_API void drv_route_progress_take(drv_world *world);
+
+/* The length of the agent's route that is left to its goal; the straight distance where no route leads there, and to
+ * goals after the first one; 0 once the agent has no goal left. */
+DRV_STEP_API float drv_route_left_m(const drv_world *world, int32_t agent);
 
 #endif

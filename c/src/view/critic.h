@@ -1,8 +1,8 @@
 /* At which offset of a critic's observation is each feature?
  *
- * A critic is trained with what its agent must not observe. Its observation has the agent's goal, hidden or not, and
- * the time left; the agent's hidden values and weights of the reward, where they vary; then, for each partner slot of
- * the agent's own observation, the goal of the vehicle in it. */
+ * A critic is trained with what its agent must not observe. Its observation has the agent's goal, hidden or not, the
+ * time left and the length of the route left; the agent's hidden values and weights of the reward, where they vary;
+ * then, for each partner slot of the agent's own observation, the goal of the vehicle in it. */
 #ifndef DRV_CRITIC_H
 #define DRV_CRITIC_H
 
@@ -16,7 +16,9 @@
     X(CRITIC_GOAL_DIRECTION_Y, "critic/goal_direction_y", "1", SCALE_ONE, -1, "unit vector to that goal, left")     \
     X(CRITIC_GOAL_DISTANCE, "critic/goal_distance", "m", SCALE_DISTANCE, 0, "distance to that goal")                \
     X(CRITIC_TIME_LEFT, "critic/time_left", "trial_steps", SCALE_ONE, 0, \
-      "share of the trial that is left; 0 if time_left is 'off'")
+      "share of the trial that is left; 0 if time_left is 'off'") \
+    X(CRITIC_ROUTE_LEFT, "critic/route_left", "m", SCALE_DISTANCE, 0, \
+      "distance to that goal along the lanes; 0 once it was reached")
 
 #define PARTNER_GOAL_FEATURES(X)                                                                          \
     X(PARTNER_GOAL_X, "partner_goals/x", "m", SCALE_POSITION, -1, "goal of the partner, ahead of the agent's centre") \
