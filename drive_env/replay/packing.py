@@ -28,7 +28,7 @@ SECOND_ORDER = 2
 FIRST_ORDER = 1
 """First differences: 0 while a value is constant."""
 
-CONFIG_FIELDS = ("goal_radius_m", "vertical_clearance_m", "partners", "roads", "view_radius_m")
+CONFIG_FIELDS = ("goal_radius_m", "goal_reveal_s", "vertical_clearance_m", "partners", "roads", "view_radius_m")
 """Fields of the config that the page reads."""
 
 EXACT = 0.0
@@ -113,6 +113,10 @@ def _put_scene(store, name, roles):
     store.put(f"{name}kind", objects.kind[roles.objects])
     store.put(f"{name}control_kind", controls.kind)
     store.put(f"{name}control_line_m", controls.line_m.T, CENTIMETRE, 0)
+    store.put(f"{name}candidate_m", roles.scene.candidate_goals_m.T, EXACT)
+    store.put(f"{name}script_line_m", roles.scripts.line_m.T, CENTIMETRE, 0)
+    for field in ("group", "option", "options"):
+        store.put(f"{name}script_{field}", getattr(roles.scripts, field))
 
 
 def _put_trial(store, name, trial):
@@ -133,6 +137,7 @@ def _put_trial(store, name, trial):
     store.put(f"{name}flags", _bits([trial.flags[flag] for flag in FLAGS]).T)
     store.put(f"{name}outcome", trial.outcome.T)
     store.put(f"{name}light_state", trial.light_state.T)
+    store.put(f"{name}script_frame", trial.script_frame.T)
     store.put(f"{name}actions", _series(trial.actions), ACTION_QUANTUM)
     store.put(f"{name}own", _series(trial.own), OBSERVED_QUANTUM, SECOND_ORDER)
 

@@ -11,7 +11,7 @@ from .packing import pack_recording
 from .trials import RecordedTrials
 
 SCRIPTS = ("inflate", "reading", "trials", "elements", "state", "camera", "ground", "traffic", "lights",
-           "observation", "overlay", "pane", "timeline", "panel", "overview", "controls", "main")
+           "observation", "episode", "overlay", "pane", "timeline", "panel", "overview", "controls", "main")
 """The page's JavaScript files, in the order of their concatenation."""
 
 PLACEHOLDER = re.compile(r"<!-- (title|style|script|recording) -->")

@@ -34,6 +34,7 @@ class Frame(NamedTuple):
     outcome: np.ndarray
     own: np.ndarray
     light_state: np.ndarray
+    script_frame: np.ndarray
 
 
 class _OpenTrial:
@@ -142,13 +143,13 @@ class Recorder:
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
             goal_m=state["goal_m"][:count], respawns=state.get("respawns", np.zeros(count, np.int32))[:count],
-            x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"],
-            heading_rad=vehicles["heading_rad"],
+            x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
             rewards=batch.rewards[agents].copy(), events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
             outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own],
-            light_state=batch.light_states(self.world))
+            light_state=batch.light_states(self.world),
+            script_frame=state.get("script_frame", np.zeros(0, np.int32)))
 
 
 def _continuous(actions, config):

@@ -41,6 +41,8 @@ class Trial:
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
         light_state: (F, controls) uint8, what the traffic lights of the scene show after the step.
+        script_frame: (F, scripts) int32, steps that the log of each of `Roles.scripts` has run; 0 while it waits, -1
+            where its option was not drawn.
     """
 
     episode: int
@@ -65,6 +67,7 @@ class Trial:
     outcome: np.ndarray
     own: np.ndarray
     light_state: np.ndarray
+    script_frame: np.ndarray
 
     @property
     def frame_count(self) -> int:

@@ -1,14 +1,17 @@
 """Does the page show any recording, at any address and size, in any theme, and in an old browser?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from bare_scene import bare_scene, drive, started
+from bare_scene import THROTTLE, bare_scene, drive, started
 from opened_page import DESKTOP, PHONE, Opened
 from overpass import overpass
 from scripted_scenes import batch_of, driver
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.replay import Recorder, record
+from drive_env.tasks import gates
 
 
 def an_agent_alone_with_no_slots():
@@ -81,6 +84,36 @@ def test_stop_lines_have_the_colour_of_their_light(chromium, tmp_path):
             assert drawn == wanted
             seen.add(state)
     assert len(seen) >= 2 and page.console() == []
+
+
+def test_what_an_episode_has_drawn_is_shown_and_whether_the_agent_observes_its_goal(chromium, tmp_path):
+    """A scene of one gate with two candidate goals, of which the last 1.2 s of a trial reveal one."""
+    task = gates(1, trials=1, seeds=[3])
+    scene = replace(task.scenes[0], candidate_goals_m=np.array([[70.0, 0.0], [72.0, 0.0]], np.float32))
+    config = task.config.replace(trial_steps=30, observation={"goal_reveal_s": 1.2, "candidates": 2})
+    with Batch(scene, config=config, seed=1) as batch:
+        recorder = Recorder(batch)
+        batch.reset()
+        for _ in range(26):
+            recorder.capture()
+            batch.step([THROTTLE])
+        scripts, frames = batch.roles[0].scripts, batch.trial_state()["script_frame"]
+        recorder.recording().save_html(tmp_path / "page.html")
+    (option,) = scripts.option[frames >= 0]
+    assert frames.max() > 0
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP, "#agent=0")
+    page.run("replay.change({observation: false})")  # which would cover the line
+    line_m = scripts.line_m[0].reshape(2, 2)
+    for step, is_hidden, is_solid in ((0, True, False), (25, False, True)):
+        page.run("replay.goTo(arguments[0])", step)
+        page.rest()
+        assert (", not observed" in page.text("#section-now")) == is_hidden
+        points = [line_m[0] + share * (line_m[1] - line_m[0]) for share in np.linspace(0.1, 0.3, 20)]
+        pixels = [page.pixel_and_style(x_m, y_m, "--script") for x_m, y_m in np.array(points).tolist()]
+        assert all(drawn == wanted for drawn, wanted in pixels) == is_solid
+    assert f"script group 0 {option}, one of 0 to 1" in " ".join(page.text("#section-drawn").split())
+    assert page.console() == []
 
 
 def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path):

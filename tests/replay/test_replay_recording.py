@@ -1,6 +1,7 @@
 """Does a replay page hold the arrays of the batch?"""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.replay import Recorder
 from drive_env.replay.page import SCRIPTS, resources
 from drive_env.replay.trials import FLAGS
+from drive_env.tasks import hidden_closure
 
 
 class OddAgentsAtRandom(LaneDriver):
@@ -244,6 +246,21 @@ def test_violations_drawn_weights_and_hidden_values_are_on_the_page():
         assert (page.frames(f"trial{number}/weights") == weights).all()
         assert (page.array(f"trial{number}/hidden") == gains).all()
     assert (page.array("trial0/hidden") != page.array("trial1/hidden")).all()
+
+
+def test_drawn_scripts_and_candidate_goals_are_on_the_page():
+    task, drawn = hidden_closure(trials=2, seeds=[5]), []
+    scene = replace(task.scenes[0], candidate_goals_m=np.array([[60.0, 0.0], [70.0, 0.0]], np.float32))
+    with Batch(scene, config=task.config, seed=1) as batch:
+        recorder = Recorder(batch)
+        rollout(batch, recorder, LaneDriver(batch), 2, lambda: drawn.append(batch.trial_state()["script_frame"]))
+        page, scripts = Page(recorder.recording().html()), batch.roles[0].scripts
+    stored = np.concatenate([page.frames(f"trial{number}/script_frame") for number in range(2)])
+    assert (stored == drawn).all() and stored.shape[1] == 6 and stored.max() > 3
+    assert np.abs(page.frames("scene0/script_line_m") - scripts.line_m).max() <= 0.00501
+    for name in ("group", "option", "options"):
+        assert (page.array(f"scene0/script_{name}")[0] == getattr(scripts, name)).all()
+    assert (page.frames("scene0/candidate_m") == scene.candidate_goals_m).all()
 
 
 # ---- recorder ----

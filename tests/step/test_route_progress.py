@@ -107,7 +107,8 @@ def test_once_the_goal_was_reached_there_is_none():
     ([BEND], (50, 60), "ignore", [(30, 3), (50, 10), (50, 59), (50, 20)], [80, 50, 0, 0]),
     ([], (50, 60), "ignore", [(50, 10), (14, 12), (50, 59), (50, 20)], [50, 60, 0, 0]),
     ([BEND], (50, 20), "next", [(30, 3), (50, 19), (20, 20)], [40, 41, 50]),
-], ids=["along the lanes, 0 once reached", "straight without lanes", "straight to a next goal"])
+    ([BEND], (50, 60), "respawn", [(30, 3), (50, 59), (30, 3)], [80, 105, 80]),
+], ids=["along the lanes, 0 once reached", "straight without lanes", "straight to a next goal", "from a new start"])
 def test_a_critic_observes_the_route_that_is_left(roads, goal_m, on_goal, places_m, due_m):
     batch = placed(roads, goal_m, on_goal=on_goal, critic_observations=True)
     left, found = batch.critic_layout()["critic/route_left"], []

@@ -85,7 +85,8 @@ float drv_route_left_m(const drv_world *world, int32_t agent) {
     if (drv_goals_are_done(world, agent)) return 0.0f;
     const drv_agent_routes *routes = &world->scene->routes;
     const int32_t route = route_of(world, agent), end = routes->point_start[route + 1];
-    if (!world->had_goal[agent] && end > routes->point_start[route])
+    const bool is_next = world->had_goal[agent] && world->config->on_goal == DRV_NEXT;
+    if (!is_next && end > routes->point_start[route])
         return drv_larger(routes->arc_m[end - 1] - world->route_m[agent], 0.0f);
     const float dx = world->goal_x_m[agent] - world->x_m[agent], dy = world->goal_y_m[agent] - world->y_m[agent];
     return sqrtf(dx * dx + dy * dy);

@@ -11,8 +11,8 @@ DRV_STEP_API void drv_route_progress_begin(drv_world *world);
 /* Measures how far each driving agent came along its route in the step. */
 DRV_STEP_API void drv_route_progress_take(drv_world *world);
 
-/* The length of the agent's route that is left to its goal; the straight distance where no route leads there, and to
- * goals after the first one; 0 once the agent has no goal left. */
+/* The length of the agent's route that is left to its goal; the straight distance where no route leads there, and, with
+ * on_goal DRV_NEXT, to goals after the first one; 0 while the agent has no goal. */
 DRV_STEP_API float drv_route_left_m(const drv_world *world, int32_t agent);
 
 #endif

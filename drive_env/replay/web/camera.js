@@ -62,7 +62,8 @@ class Camera {
   }
 }
 
-/* Bounding box of the positions of all agents of a scene in all trials, and of their goals. */
+/* Bounding box of the positions of all agents of a scene in all trials, of their goals, and of the goals and lines of
+ * scripts that an episode may draw. */
 function boxOfAgents(scene) {
   const box = {left: Infinity, right: -Infinity, low: Infinity, high: -Infinity};
   for (const trial of trials.filter((one) => one.scene === scene))
@@ -73,6 +74,8 @@ function boxOfAgents(scene) {
         if (trial.present[i]) widen(box, trial.x[i], trial.y[i]);
       }
     }
+  for (const [x, y] of candidatesOf(scene)) widen(box, x, y);
+  for (const ends of scriptLinesOf(scene)) for (const [x, y] of ends) widen(box, x, y);
   return box;
 }
 

@@ -73,6 +73,8 @@ class Pane {
     this.layer.show(context, ground, brush.camera, size, now_ms);
     const other = isComparing() ? trials[view.trials[1 - this.index]] : null;
     drawControls(brush, trial, step);
+    drawScripts(brush, trial, step);
+    drawCandidates(brush, trial);
     if (view.agent >= 0) drawSelectedBelow(brush, trial, other, step);
     drawTraffic(brush, trial, step, ground);
     if (view.agent >= 0) drawSelectedAbove(brush, trial, step);

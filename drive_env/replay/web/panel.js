@@ -109,7 +109,10 @@ class AgentPanel {
         "td", () => stateOf(trial, agent, clampStep(trial, view.step)),
         (state) => element("span", {class: "state"}, markOf(state), ` ${STATE_NAMES[state]}`)))),
       tableRow("speed", this.each((trial, frame) => `${fixed(trial.speed[at(trial, agent, frame)], 1)} m/s`)),
-      tableRow("goal", this.each((trial, frame) => `${fixed(goalDistance(trial, agent, frame), 1)} m`)),
+      tableRow("goal", this.each((trial, frame) => {
+        const hidden = observesGoal(trial, agent, frame) ? "" : ", not observed";
+        return `${fixed(goalDistance(trial, agent, frame), 1)} m${hidden}`;
+      })),
       ...recording.controls.map((control, dimension) => tableRow(
         control.name, this.each(action(dimension)), ACTION_HINT)),
     ];
@@ -133,17 +136,21 @@ class AgentPanel {
     return table("Reward by event", names, rows);
   }
 
-  /* What was drawn for the agent: weights of the reward and hidden values. Nothing where nothing is drawn. */
+  /* What was drawn: options of scripts, weights of the reward and hidden values. Nothing where nothing is drawn. */
   drawn(columns) {
     const {agent} = view, names = columns.length ? ["", ...columns] : [];
     const weights = recording.drawn_terms.map((term) =>
       tableRow(term, this.each((trial) => fixed(weightOf(recording, trial, agent, term), 3))));
     const hidden = recording.hidden.map((name, index) =>
       tableRow(name, this.each((trial) => fixed(trial.hidden[index * trial.agents + agent], 3))));
+    const groups = [...new Set(shownTrials()[0].scene.scriptGroup)];
+    const options = groups.map((group) =>
+      tableRow(`script group ${group}`, this.each((trial) => optionText(trial, group))));
     const content = [
+      ...(options.length ? [table("Options of scripts", names, options)] : []),
       ...(weights.length ? [table("Weights of the reward", names, weights)] : []),
       ...(hidden.length ? [table("Hidden values", names, hidden)] : [])];
-    return content.length ? [this.section("drawn", "Drawn for this agent", ...content)] : [];
+    return content.length ? [this.section("drawn", "Drawn at random", ...content)] : [];
   }
 
   /* ---- events ---- */

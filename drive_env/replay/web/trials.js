@@ -27,7 +27,9 @@ function makeScene(recording, number) {
     pieceRoad: read("piece_road"), pieceFirst: read("piece_first"), pieceEnd: read("piece_end"),
     pieceLevel: read("piece_level"), roadWidth: read("road_width_m"),
     length: read("length_m"), width: read("width_m"), kind: read("kind"),
-    controlKind: read("control_kind"), controlLine: read("control_line_m"),
+    controlKind: read("control_kind"), controlLine: read("control_line_m"), candidates: read("candidate_m"),
+    scriptLine: read("script_line_m"), scriptGroup: read("script_group"), scriptOption: read("script_option"),
+    scriptOptions: read("script_options"),
   };
 }
 
@@ -41,7 +43,8 @@ function makeTrial(recording, scenes, number) {
     x: read("x_m"), y: read("y_m"), z: read("z_m"), heading: read("heading_rad"), speed: read("speed_mps"),
     present: read("present"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
-    lights: read("light_state"), actions: read("actions"), own: once(() => read("own")),
+    lights: read("light_state"), scriptFrame: read("script_frame"), actions: read("actions"),
+    own: once(() => read("own")),
   };
   trial.ends = agentEnds(trial);
   trial.events = listEvents(recording, trial);
