@@ -170,6 +170,9 @@ class PPOConfig(_Plain):
     noise_correlation: float = 0.0
     """Probability with which an agent keeps the noise by which it sampled its last action, within a trial: noise lasts
     1 / (1 - p) steps on average (rollout/noise.py). 0: all noise is independent."""
+    informed_weight: float = 0.0
+    """Weight of the KL divergence from the policy to what it would do if it observed its goal (informed.py); needs
+    `env.drive.critic_observations` where it is above 0."""
     target_kl: float | None = None
     """The epochs of an update end early after one whose approximate KL, the mean over its minibatches with data, is
     above it; None: never."""
@@ -196,8 +199,8 @@ class PPOConfig(_Plain):
         _check("noise_correlation", self.noise_correlation, 0 <= self.noise_correlation < 1, "from 0 to below 1")
         for name in ("clip", "max_grad_norm"):
             _check(name, getattr(self, name), getattr(self, name) > 0, "above 0")
-        for name in ("value_weight", "entropy_weight", "final_entropy_weight", "learning_rate", "weight_decay",
-                     "warmup_updates", "target_kl"):
+        for name in ("value_weight", "entropy_weight", "final_entropy_weight", "informed_weight",
+                     "learning_rate", "weight_decay", "warmup_updates", "target_kl"):
             value = getattr(self, name)
             _check(name, value, value is None or value >= 0, "0 or more")
 
@@ -264,6 +267,12 @@ class TrainConfig(_Plain):
     model: ModelConfig = field(default_factory=ModelConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     run: RunConfig = field(default_factory=RunConfig)
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check("ppo.informed_weight", self.ppo.informed_weight,
+               self.ppo.informed_weight == 0 or self.env.drive.critic_observations,
+               "0 where env.drive.critic_observations is False")
 
     def changed(self, /, **parts: dict) -> TrainConfig:
         """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.

@@ -78,16 +78,20 @@ class Losses(NamedTuple):
     """Approximate KL from the policy that collected: the mean of ratio - 1 - log ratio (Schulman 2020)."""
     clipped: Tensor
     """Share of ratios outside the clip range."""
+    informed: Tensor
+    """KL divergence from the policy to the informed one."""
 
 
 def ppo_losses(log_probs: Tensor, entropy: Tensor, values: Tensor, old_log_probs: Tensor, advantages: Tensor,
-               returns: Tensor, loss_mask: Tensor, count: Tensor | float, config: PPOConfig) -> Losses:
+               returns: Tensor, loss_mask: Tensor, count: Tensor | float, config: PPOConfig,
+               divergence: Tensor | None = None) -> Losses:
     """The clipped surrogate, value and entropy losses (Schulman et al. 2017).
 
     Args:
         log_probs, entropy, values, old_log_probs, advantages, returns: (agents, steps). Entries outside the mask may
             be NaN or infinite: they change neither a loss nor a gradient.
         loss_mask: (agents, steps) bool. count: its number of set entries over all ranks.
+        divergence: (agents, steps) from the informed policy's distributions, with `config.informed_weight` alone.
     """
     # Masked before any arithmetic: the gradient of a later `where` through NaN would be 0 * NaN.
     log_probs, entropy, values, old_log_probs, advantages, returns = (
@@ -98,8 +102,10 @@ def ppo_losses(log_probs: Tensor, entropy: Tensor, values: Tensor, old_log_probs
     policy = masked_mean(-surrogate, loss_mask, count)
     value = masked_mean(0.5 * (values - returns).square(), loss_mask, count)
     mean_entropy = masked_mean(entropy, loss_mask, count)
-    total = policy + config.value_weight * value - config.entropy_weight * mean_entropy
+    informed = policy.new_zeros(()) if divergence is None else masked_mean(divergence, loss_mask, count)
+    total = (policy + config.value_weight * value - config.entropy_weight * mean_entropy
+             + config.informed_weight * informed)
     with torch.no_grad():
         kl = masked_mean(ratio - 1 - log_ratio, loss_mask, count)
         clipped = masked_mean(((ratio - 1).abs() > config.clip).float(), loss_mask, count)
-    return Losses(total, policy, value, mean_entropy, kl, clipped)
+    return Losses(total, policy, value, mean_entropy, kl, clipped, informed)

@@ -41,6 +41,7 @@ from drive_env import Batch, join_metrics
 
 from .config import PPOConfig, TrainConfig
 from .gae import advantages
+from .informed import goal_columns, with_goal
 from .losses import Losses, normalised, normalised_by_trial, ppo_losses, sums_by_bin
 from .policy.model import Policy
 from .rollout.batches import open_batches
@@ -58,7 +59,7 @@ ADAM_EPSILON = 1e-5
 RANK_SEED_STRIDE = 1_000_003
 """Difference between the seeds of two ranks, so that the seeds of runs with similar seeds do not coincide."""
 
-LOSS_NAMES = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipped")
+LOSS_NAMES = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipped", "informed_kl")
 """The names of the fields of `Losses` as metrics, in order."""
 
 
@@ -118,8 +119,9 @@ class Learner:
                  collector: Collector):
         self.policy, self.optimizer, self.config, self.ranks = policy, optimizer, config, ranks
         self.collector, self.stopwatch, self.scheduled = collector, Stopwatch(), config
-        self.max_trials = collector.batches[0].config.max_trials
-        agents = len(collector.buffer.first)
+        batch, agents = collector.batches[0], len(collector.buffer.first)
+        self.max_trials = batch.config.max_trials
+        self.goal_columns = torch.tensor(goal_columns(batch, "ego"), device=collector.buffer.first.device)
         if agents % config.minibatches:
             raise ValueError(f"minibatches is {config.minibatches}; the {agents} agents of a process must divide by it")
 
@@ -249,8 +251,14 @@ class Learner:
                                          prefix, used=loss_mask)
         log_probs = actor.log_prob(parameters, torch.where(loss_mask[..., None], part.actions, 0))
         entropy = actor.entropy(parameters)
+        divergence = None
+        if self.config.informed_weight:
+            with torch.no_grad():
+                informed, _ = self.policy(with_goal(part.observations, part.goal, self.goal_columns),
+                                          part.previous_actions, part.first, part.valid_token, prefix, used=loss_mask)
+            divergence = actor.divergence(informed, parameters)
         losses = ppo_losses(log_probs, entropy, values, part.log_probs, advantage, returns, loss_mask, count,
-                            self.scheduled)
+                            self.scheduled, divergence)
         log_ratio, entropy = (torch.where(loss_mask, x.detach(), 0.0) for x in (log_probs - part.log_probs, entropy))
         return losses, log_ratio, entropy
 

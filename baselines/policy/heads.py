@@ -80,6 +80,10 @@ class DiscreteHead(nn.Module):
         parts = logits.split(self.sizes, -1)
         return sum(part.gather(-1, actions[..., i : i + 1])[..., 0] for i, part in enumerate(parts))
 
+    def divergence(self, target: Tensor, logits: Tensor) -> Tensor:
+        """KL(target || logits), the expected log ratio under the target's distribution."""
+        return (target.exp() * (target - logits)).sum(-1)
+
     def entropy(self, logits: Tensor) -> Tensor:
         """(...) entropies in nats, summed over components."""
         return -(logits * logits.exp()).sum(-1)
@@ -133,6 +137,13 @@ class GaussianHead(nn.Module):
         mean, log_std = parameters.chunk(2, -1)
         z = (actions - mean) * (-log_std).exp()
         return (-0.5 * z.square() - log_std - 0.5 * math.log(2 * math.pi)).sum(-1)
+
+    def divergence(self, target: Tensor, parameters: Tensor) -> Tensor:
+        """KL(target || parameters), the expected log ratio under the target's distribution."""
+        (target_mean, target_log_std), (mean, log_std) = target.chunk(2, -1), parameters.chunk(2, -1)
+        z = (target_mean - mean) * (-log_std).exp()
+        ratio = (2 * (target_log_std - log_std)).exp()
+        return (log_std - target_log_std + 0.5 * (ratio + z.square() - 1)).sum(-1)
 
     def entropy(self, parameters: Tensor) -> Tensor:
         return (parameters.chunk(2, -1)[1] + 0.5 * math.log(2 * math.pi * math.e)).sum(-1)

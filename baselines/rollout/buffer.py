@@ -24,6 +24,8 @@ class RolloutBuffer:
     trial_index: Tensor
     steps_left: Tensor
     """(R, T) steps until the time limit of the trial."""
+    goal: Tensor
+    """(R, T, G) the goal's features, hidden or not (informed.py); G is 0 without `critic_observations`."""
 
     # Of the policy.
     actions: Tensor
@@ -54,7 +56,7 @@ class RolloutBuffer:
 
     @classmethod
     def empty(cls, agents: int, steps: int, observations: Tensor, components: int,
-              action_dtype: torch.dtype) -> RolloutBuffer:
+              action_dtype: torch.dtype, goal_features: int = 0) -> RolloutBuffer:
         """A buffer of zeros for observations of the type, width and device of `observations`, (any, O)."""
         types = {name: torch.bool for name in (
             "first", "waits", "invalid", "coplayer", "terminations", "truncations", "truncation", "trial_ended",
@@ -62,7 +64,8 @@ class RolloutBuffer:
         types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_written": torch.int64,
                   "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype,
                   "observations": observations.dtype}
-        widths = {"observations": observations.shape[1:], "actions": (components,), "previous_actions": (components,)}
+        widths = {"observations": observations.shape[1:], "actions": (components,), "previous_actions": (components,),
+                  "goal": (goal_features,)}
         per_agent = ("start_written", "start_position", "last_value", "last_waits", "last_first", "restart_value")
         shape = lambda name: (agents,) if name in per_agent else (agents, steps, *widths.get(name, ()))
         return cls(**{field.name: torch.zeros(shape(field.name), dtype=types.get(field.name, torch.float32),

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from drive_env import Batch
 
+from ..informed import GOAL_FEATURES
 from ..policy.model import Policy
 from .buffer import RolloutBuffer
 from .device_buffers import DeviceBuffers
@@ -41,8 +42,9 @@ class Collector:
         self.noise_correlation = noise_correlation
         num_agents = sum(batch.num_agents for batch in batches)
         self.cache = policy.make_cache(num_agents, rollout_steps, device)
+        goal_features = len(GOAL_FEATURES) if batches[0].config.critic_observations else 0
         self.buffer = RolloutBuffer.empty(num_agents, rollout_steps, observations, policy.actor.components,
-                                          policy.actor.dtype)
+                                          policy.actor.dtype, goal_features)
         self.history = ObservationHistory(policy, self.buffer) if keep_history else None
 
         # One env group per batch, with views of its agents.

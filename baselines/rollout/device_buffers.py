@@ -20,7 +20,8 @@ ALIGNMENT_BYTES = 64
 
 def uploaded(batch: Batch) -> tuple[str, ...]:
     """The channels of this batch that rollout and training read."""
-    return (*UPLOADED, "coplayer") if batch.config.coplayers else UPLOADED
+    options = {"coplayer": batch.config.coplayers, "critic_observations": batch.config.critic_observations}
+    return (*UPLOADED, *(name for name, used in options.items() if used))
 
 
 class DeviceBuffers:

@@ -1,0 +1,29 @@
+"""What would the policy do if it observed its goal? A second pass over the same steps says it.
+
+Where a task hides the goal, exploration is what fails: a policy drives to an exit at which it has failed before, and
+nothing tells it that another exit would pay. An informed policy knows. Pulled towards it, a policy that may not observe
+the goal learns to act as the informed one does on average over the goals that are still possible, so a goal that it has
+ruled out is not tried again (informed policy regularisation, Kamienny et al. 2020, arXiv 2005.02934). Here both are the
+same network: the informed pass observes the goal that `critic_observations` contain.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from drive_env import Batch
+
+GOAL_FEATURES = ("goal_x", "goal_y", "goal_direction_x", "goal_direction_y", "goal_distance")
+"""The features of the agent's own goal: `ego/...` in its observation, `critic/...` in the critic's, on equal scales."""
+
+
+def goal_columns(batch: Batch, of: str) -> list[int]:
+    """The columns of the goal's features in `batch.observations` (of "ego") or `critic_observations` (of "critic")."""
+    layout = batch.observation_layout() if of == "ego" else batch.critic_layout()
+    return [layout[f"{of}/{name}"].offset for name in GOAL_FEATURES]
+
+
+def with_goal(observations: Tensor, goal: Tensor, columns: Tensor) -> Tensor:
+    """A copy of observations (..., O) in which the goal, (..., G), is observed."""
+    return observations.index_copy(-1, columns, goal.to(observations.dtype))
