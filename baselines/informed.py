@@ -18,10 +18,10 @@ GOAL_FEATURES = ("goal_x", "goal_y", "goal_direction_x", "goal_direction_y", "go
 """The features of the agent's own goal: `ego/...` in its observation, `critic/...` in the critic's, on equal scales."""
 
 
-def goal_columns(batch: Batch, of: str) -> list[int]:
-    """The columns of the goal's features in `batch.observations` (of "ego") or `critic_observations` (of "critic")."""
+def goal_columns(batch: Batch, of: str, device: torch.device) -> Tensor:
+    """(G,) the columns of the goal in `batch.observations`, of "ego", or `batch.critic_observations`, of "critic"."""
     layout = batch.observation_layout() if of == "ego" else batch.critic_layout()
-    return [layout[f"{of}/{name}"].offset for name in GOAL_FEATURES]
+    return torch.tensor([layout[f"{of}/{name}"].offset for name in GOAL_FEATURES], device=device)
 
 
 def with_goal(observations: Tensor, goal: Tensor, columns: Tensor) -> Tensor:

@@ -121,7 +121,7 @@ class Learner:
         self.collector, self.stopwatch, self.scheduled = collector, Stopwatch(), config
         batch, agents = collector.batches[0], len(collector.buffer.first)
         self.max_trials = batch.config.max_trials
-        self.goal_columns = torch.tensor(goal_columns(batch, "ego"), device=collector.buffer.first.device)
+        self.goal_columns = goal_columns(batch, "ego", collector.buffer.first.device)
         if agents % config.minibatches:
             raise ValueError(f"minibatches is {config.minibatches}; the {agents} agents of a process must divide by it")
 

@@ -73,7 +73,7 @@ class EnvGroup:
         self.world_of_agent = torch.from_numpy(batch.world_of_agent).long().to(device)
         self.trial_steps = torch.tensor([roles.trial_steps for roles in batch.roles], dtype=torch.int32, device=device)
         self.clock = torch.from_numpy(ages.astype(np.int32)).to(device)[self.world_of_agent]
-        self.goal_columns = goal_columns(batch, "critic") if batch.config.critic_observations else None
+        self.goal_columns = goal_columns(batch, "critic", device) if batch.config.critic_observations else None
         self.step_index = torch.zeros(1, dtype=torch.int64, device=device)
         self.restarts_next = torch.zeros(agents, dtype=torch.bool, device=device)
         self.seconds = {"env": 0.0, "wait": 0.0}
@@ -100,8 +100,8 @@ class EnvGroup:
         steps_left = self.trial_steps[arrays["scene_index"].long()][self.world_of_agent] - self.clock
         self._write(observations=arrays["observations"], first=arrays["first"], waits=arrays["waits"],
                     trial_index=arrays["trial_index"], previous_actions=self.previous_actions, steps_left=steps_left)
-        if self.goal_columns:
-            self._write(goal=arrays["critic_observations"][:, self.goal_columns])
+        if self.goal_columns is not None:
+            self._write(goal=arrays["critic_observations"].index_select(-1, self.goal_columns))
         self.restarts_next.copy_(arrays["trial_ended"])
         parameters, values = policy.step(arrays["observations"], self.previous_actions, valid_token, self.cache)
         noise = policy.actor.noise(parameters)
