@@ -270,9 +270,10 @@ class TrainConfig(_Plain):
 
     def __post_init__(self):
         super().__post_init__()
-        _check("ppo.informed_weight", self.ppo.informed_weight,
-               self.ppo.informed_weight == 0 or self.env.drive.critic_observations,
-               "0 where env.drive.critic_observations is False")
+        drive = self.env.drive
+        informs = drive.critic_observations and drive.observation.goal_reveal_s is not None
+        _check("informed_weight", self.ppo.informed_weight, self.ppo.informed_weight == 0 or informs,
+               "0 unless env.drive has critic_observations and hides the goal (observation.goal_reveal_s)")
 
     def changed(self, /, **parts: dict) -> TrainConfig:
         """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.

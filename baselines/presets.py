@@ -48,16 +48,17 @@ HIDDEN_EXIT_SHOWN = TrainConfig(
 """Three trials with the same one of three exits as the goal, which is observed: teaches the driving that follows."""
 
 HIDDEN_EXIT_MIXED = TrainConfig(
-    env=replace(HIDDEN_EXIT_SHOWN.env, drive=HIDDEN_EXIT_DRIVE.replace(observation={"goal_reveal_share": 0.3})),
+    env=replace(HIDDEN_EXIT_SHOWN.env, drive=HIDDEN_EXIT_DRIVE.replace(
+        observation={"goal_reveal_share": 0.3}, critic_observations=True)),
     model=HIDDEN_EXIT_SHOWN.model,
-    ppo=replace(HIDDEN_EXIT_PPO, agent_steps=105_000_000, entropy_weight=0.01, final_entropy_weight=0.002,
-                noise_correlation=0.9),
+    ppo=replace(HIDDEN_EXIT_PPO, agent_steps=45_000_000, entropy_weight=0.01, final_entropy_weight=0.002,
+                informed_weight=0.1, warmup_updates=20),
     run=RunConfig(folder="runs/hidden_exit_mixed", start_from="runs/hidden_exit_shown"))
 """The goal is hidden in 70% of the trials: the policy learns to search for it, and still drives to a known one."""
 
 HIDDEN_EXIT = TrainConfig(
     env=replace(HIDDEN_EXIT_SHOWN.env, drive=HIDDEN_EXIT_DRIVE), model=HIDDEN_EXIT_SHOWN.model,
-    ppo=replace(HIDDEN_EXIT_PPO, agent_steps=14_000_000, entropy_weight=0.002, learning_rate=1e-4),
+    ppo=replace(HIDDEN_EXIT_PPO, agent_steps=10_000_000, entropy_weight=0.002, learning_rate=1e-4, warmup_updates=10),
     run=RunConfig(folder="runs/hidden_exit", start_from="runs/hidden_exit_mixed"))
 """The goal is always hidden: the task that needs a memory (docs/trials_that_teach.md)."""
 
