@@ -157,6 +157,8 @@ class PPOConfig(_Plain):
     """Whether credit flows from a trial into the one before it (gae.py)."""
     gamma_trial: float | None = None
     """Discount across the end of a trial; None: `gamma`."""
+    time_limits: Literal["bootstrap", "terminal"] = "bootstrap"
+    """The value after a time limit that cuts credit: that of the last observation, or 0 (gae.py)."""
     normalise_advantages: Literal["batch", "trial"] = "batch"
     """Over which steps advantages get mean 0 and standard deviation 1: all, or those of each trial index alone."""
     clip: float = 0.2

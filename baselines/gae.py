@@ -17,7 +17,16 @@ CREDIT = ("through", "per_trial", "stop")
 
 `through`: yes. `per_trial`: it ends with the trial, and a trial that its time limit cuts is bootstrapped. `stop`: it
 ends with the trial, and an inner trial is never bootstrapped. The time limit of the last trial cuts the episode and is
-bootstrapped with all three.
+bootstrapped with all three, unless time limits are terminal.
+"""
+
+TIME_LIMITS = ("bootstrap", "terminal")
+"""What is the value after a time limit that cuts credit?
+
+`bootstrap`: that of the last observation, as if the agent drove on: the limit is an artefact of the simulation (Pardo et
+al. 2018). `terminal`: 0, since the limit is part of the task, and an agent that is late has failed. Where many trials
+fail by their time limit, a bootstrapped value has no anchor: values of the last trial's end can then exceed the reward
+of the goal, and the policy unlearns to reach it.
 """
 
 
@@ -45,7 +54,7 @@ class Steps(NamedTuple):
 
 
 def advantages(steps: Steps, gamma: float, gae_lambda: float, credit: str = "through",
-               gamma_trial: float | None = None) -> tuple[Tensor, Tensor]:
+               gamma_trial: float | None = None, time_limits: str = "bootstrap") -> tuple[Tensor, Tensor]:
     """Generalised advantage estimates (Schulman et al. 2016), from each valid step to the agent's next valid step.
 
     Args:
@@ -54,16 +63,25 @@ def advantages(steps: Steps, gamma: float, gae_lambda: float, credit: str = "thr
         gae_lambda: lambda of the estimator.
         credit: one of `CREDIT`.
         gamma_trial: discount across the end of a trial that continues into the next one; None: `gamma`.
+        time_limits: one of `TIME_LIMITS`.
 
     Returns:
         Advantages and returns, (agents, steps); 0 at invalid steps.
 
     Raises:
-        ValueError: `credit` is unknown, or an episode opens after a valid step without a flag between them.
+        ValueError: `credit` or `time_limits` is unknown, or an episode opens after a valid step without a flag between
+            them.
     """
-    if credit not in CREDIT:
-        raise ValueError(f"credit is {credit!r}; it must be one of {', '.join(map(repr, CREDIT))}")
+    for name, value, allowed in (("credit", credit, CREDIT), ("time_limits", time_limits, TIME_LIMITS)):
+        if value not in allowed:
+            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
     check_openings(steps)
+
+    # A terminal time limit ends an episode as an event does, and a trial without a bootstrap.
+    if time_limits == "terminal":
+        steps = steps._replace(terminations=steps.terminations | steps.truncations,
+                               truncations=torch.zeros_like(steps.truncations))
+        credit = "stop" if credit == "per_trial" else credit
 
     # Of each step: the agent's next valid step, whether it waits before that, and whether an event ended its trial.
     valid = ~steps.invalid

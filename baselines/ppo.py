@@ -136,7 +136,7 @@ class Learner:
 
         # Advantages, normalised over the loss masks of all ranks.
         advantage, returns = advantages(buffer.steps(), config.gamma, config.gae_lambda, config.credit,
-                                        config.gamma_trial)
+                                        config.gamma_trial, config.time_limits)
         normal, statistics = self.normalise(advantage, buffer)
         metrics = rollout_metrics(buffer, returns, self.max_trials, ranks) | statistics
 

@@ -36,8 +36,9 @@ SMALL = TrainConfig(
 HIDDEN_EXIT_DRIVE = hidden_exit(seeds=range(1)).config
 """The config of the task; it does not depend on the seeds of the scenes."""
 
-HIDDEN_EXIT_PPO = PPOConfig(rollout_steps=96, gamma=0.99, learning_rate=5e-4)
-"""What the three phases of a training have in common (docs/trials_that_teach.md)."""
+HIDDEN_EXIT_PPO = PPOConfig(rollout_steps=96, gamma=0.99, learning_rate=5e-4, time_limits="terminal")
+"""What the three phases of a training have in common (docs/trials_that_teach.md). A trial has time for one exit, so its
+time limit is part of the task."""
 
 HIDDEN_EXIT_SHOWN = TrainConfig(
     env=EnvConfig(
