@@ -23,10 +23,10 @@ bootstrapped with all three, unless time limits are terminal.
 TIME_LIMITS = ("bootstrap", "terminal")
 """What is the value after a time limit that cuts credit?
 
-`bootstrap`: that of the last observation, as if the agent drove on: the limit is an artefact of the simulation (Pardo et
-al. 2018). `terminal`: 0, since the limit is part of the task, and an agent that is late has failed. Where many trials
-fail by their time limit, a bootstrapped value has no anchor: values of the last trial's end can then exceed the reward
-of the goal, and the policy unlearns to reach it.
+`bootstrap`: that of the last observation, as if the agent drove on, since the limit is one of the simulation, not of
+the task (Pardo et al. 2018). `terminal`: 0, since the limit is part of the task, and an agent that is late has failed.
+Where many trials fail by their time limit, nothing anchors a bootstrapped value: that of the last trial's end can then
+exceed the reward of the goal, and the policy unlearns to reach it.
 """
 
 

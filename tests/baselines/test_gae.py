@@ -27,8 +27,8 @@ def segment(rewards, values, last_value, waits=False, w=W, last_first=False, **f
                  restart_value=number(w).reshape(1), **at)
 
 
-def estimate(steps, credit="through", gamma=0.5, gae_lambda=0.5, gamma_trial=None):
-    return advantages(steps, gamma, gae_lambda, credit, gamma_trial)[0]
+def estimate(steps, credit="through", gamma=0.5, gae_lambda=0.5, gamma_trial=None, time_limits="bootstrap"):
+    return advantages(steps, gamma, gae_lambda, credit, gamma_trial, time_limits)[0]
 
 
 INNER = {"rewards": [1, 2, 0, 3, 4], "values": [1, 2, 6, 3, 4], "last_value": 8, "invalid": [2]}
@@ -266,3 +266,20 @@ def test_float32_agrees_with_float64_on_every_device():
     for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         single = Steps(*(x.to(device, torch.float32) if x.is_floating_point() else x.to(device) for x in steps))
         assert (advantages(single, 0.995, 0.95)[0].cpu() - wanted).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("credit", CREDIT)
+def test_a_terminal_time_limit_has_no_value_after_it(credit):
+    """The last trial's counts as a termination; an inner one is bootstrapped where credit flows into the next trial."""
+    of_episode = {**INNER, "trial_ended": [1]}
+    limit = estimate(segment(**of_episode, truncations=[1], truncation=[1]), credit, time_limits="terminal")
+    assert torch.equal(limit, estimate(segment(**of_episode, terminations=[1]), credit))
+    assert not torch.equal(limit, estimate(segment(**of_episode, truncations=[1], truncation=[1]), credit))
+    inner = segment(**of_episode, truncation=[1])
+    without_bootstrap = "stop" if credit == "per_trial" else credit
+    assert torch.equal(estimate(inner, credit, time_limits="terminal"), estimate(inner, without_bootstrap))
+
+
+def test_an_unknown_treatment_of_time_limits_is_an_error():
+    with pytest.raises(ValueError, match="time_limits is 'cut'; it must be one of 'bootstrap', 'terminal'"):
+        estimate(segment(**INNER), time_limits="cut")

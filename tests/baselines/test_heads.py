@@ -49,6 +49,23 @@ def test_continuous_actions_are_gaussian_and_clipped_for_the_env():
     assert clipped.abs().max() == 1.0 and sampled.abs().max() > 1.0
 
 
+@pytest.mark.parametrize("space", [spaces.MultiDiscrete([3, 2]), spaces.Box(-1.0, 1.0, (2,))], ids=["discrete", "box"])
+def test_the_divergence_is_that_of_the_distributions(space):
+    torch.manual_seed(0)
+    head = action_head(space, 8)
+    target, parameters = (head(torch.randn(5, 8) * 50).detach() for _ in range(2))
+    if isinstance(space, spaces.Box):
+        parameters[:, 2:] += 0.3  # another standard deviation
+        parts = [[torch.distributions.Normal(x[:, i], x[:, 2 + i].exp()) for i in range(2)]
+                 for x in (target, parameters)]
+    else:
+        parts = [[torch.distributions.Categorical(logits=part) for part in x.split([3, 2], -1)]
+                 for x in (target, parameters)]
+    wanted = sum(map(torch.distributions.kl_divergence, *parts))
+    assert torch.allclose(head.divergence(target, parameters), wanted, atol=1e-5) and (wanted > 0.01).all()
+    assert torch.allclose(head.divergence(target, target), torch.zeros(5), atol=1e-6)
+
+
 def test_the_features_of_a_waiting_agent_may_be_nan():
     head = action_head(spaces.Discrete(7), 8)
     sampled = head.sample(head(torch.full((3, 8), torch.nan)))

@@ -99,17 +99,18 @@ def test_no_input_of_a_loss_counts_outside_the_loss_mask(fill):
     """Each input alone and all together: losses and gradients equal those of another fill, masked gradients are 0."""
     torch.manual_seed(3)
     loss_mask = torch.rand(6, 9) < 0.6
-    inputs = [torch.randn(6, 9) for _ in range(6)]
+    inputs = [torch.randn(6, 9) for _ in range(7)]
+    config = PPOConfig(value_weight=0.7, entropy_weight=0.3, informed_weight=0.2)
 
     def found(*spoiled):
         leaves = [torch.where(loss_mask, x, fill if index in spoiled else 0.5).requires_grad_()
                   for index, x in enumerate(inputs)]
-        losses = ppo_losses(*leaves, loss_mask, int(loss_mask.sum()), PPOConfig(value_weight=0.7, entropy_weight=0.3))
+        losses = ppo_losses(*leaves[:6], loss_mask, int(loss_mask.sum()), config, divergence=leaves[6])
         return losses, torch.autograd.grad(losses.total, leaves)
 
     losses, gradients = found()
     assert all(gradient[loss_mask].any() and not gradient[~loss_mask].any() for gradient in gradients)
-    for spoiled in (*((index,) for index in range(6)), range(6)):
+    for spoiled in (*((index,) for index in range(7)), range(7)):
         others, other_gradients = found(*spoiled)
         assert all(map(torch.equal, losses, others)), f"inputs {spoiled}"
         assert all(map(torch.equal, gradients, other_gradients)), f"inputs {spoiled}"
