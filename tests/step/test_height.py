@@ -142,6 +142,26 @@ def test_rule_based_vehicles_yield_on_their_own_level_only():
     assert slowest_mps[BRIDGE_M] > 9.0 and slowest_mps[0.0] < 5.0
 
 
+def test_vehicles_on_a_bridge_change_lanes_above_a_junction():
+    """The second car passes the agent there just as without the two cars whose paths cross below."""
+    lines = [("lane", [(-50.0, y_m), (400.0, y_m)]) for y_m in (0.0, 3.5)] + [
+        ("lane", [(50.0 - 40.0 * slope, -40.0), (50.0 + 40.0 * slope, 40.0)]) for slope in (0.0, 1.0)]
+    above = [driver(40.0, 0.0, 0.0, 3.0), driver(0.0, 0.0, 0.0, 9.0)]
+    below = [driver(50.0, -20.0, np.pi / 2, 2.0), driver(30.0, -20.0, np.pi / 4, 2.0)]
+    paths_m = []
+    for cars in (above, above + below):
+        scene = raised(stage(cars, lines), ([BRIDGE_M, BRIDGE_M, 0.0, 0.0])[:len(cars)], np.repeat([BRIDGE_M, 0.0], 4))
+        batch = batch_of(scene, **IGNORE_ALL, others="idm", idm_lane_changes=True, agents_per_world=1)
+        path_m = []
+        for _ in range(100):
+            batch.step(np.full(1, COAST))
+            path_m.append([batch.vehicles()[name][1] for name in ("x_m", "y_m")])
+        paths_m.append(path_m)
+    alone_m, over_junction_m = np.array(paths_m)
+    assert np.array_equal(alone_m, over_junction_m)
+    assert np.abs(alone_m[alone_m[:, 1] > 1.0, 0] - 50.0).min() < 5.0
+
+
 def test_next_goals_stay_on_their_level():
     """The first goal is 2 m beside the lane of the bridge, and on that of the road below."""
     cars = [driver(0.0, -20.0, np.pi / 2, SPEED_MPS, goal_m=(2.0, 0.0))]

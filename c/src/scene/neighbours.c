@@ -34,12 +34,19 @@ static bool is_near(const bounds *of, drv_point at) {
            at.y >= of->low_y - farthest_lane_m && at.y <= of->high_y + farthest_lane_m;
 }
 
-/* Whether a point is near a place where paths cross. */
-static bool is_in_zone(const drv_zones *zones, drv_point at) {
+/* Whether a zone is on another level than a point of a path, by its height where it begins. */
+static bool is_zone_apart(const drv_paths *paths, const drv_zones *zones, int32_t zone, int32_t point) {
+    if (!paths->z_m) return false;
+    const int32_t enter = paths->point_start[zones->path[zone]] + (int32_t)(zones->enter_m[zone] / drv_path_pitch_m);
+    return fabsf(paths->z_m[enter] - paths->z_m[point]) > (float)DRV_LEVEL_HEIGHT_M;
+}
+
+/* Whether a point of a path is near a place where paths cross. */
+static bool is_in_zone(const drv_paths *paths, const drv_zones *zones, int32_t point) {
     for (int32_t zone = 0; zone < zones->count; zone++) {
-        const float dx = zones->x_m[zone] - at.x, dy = zones->y_m[zone] - at.y;
+        const float dx = zones->x_m[zone] - paths->x_m[point], dy = zones->y_m[zone] - paths->y_m[point];
         const float reach_m = zones->radius_m[zone] + zone_margin_m;
-        if (dx * dx + dy * dy <= reach_m * reach_m) return true;
+        if (dx * dx + dy * dy <= reach_m * reach_m && !is_zone_apart(paths, zones, zone, point)) return true;
     }
     return false;
 }
@@ -90,8 +97,7 @@ bool drv_neighbours_create(const drv_lanes *lanes, const drv_paths *paths, const
     if (block && of_lane) {
         for (int32_t lane = 0; lane < lanes->road_count; lane++) of_lane[lane] = bounds_of(lanes, lane);
         for (int32_t point = 0; point < paths->point_count; point++)
-            if (!is_in_zone(zones, (drv_point){paths->x_m[point], paths->y_m[point]}))
-                find_beside(lanes, of_lane, paths, point, out);
+            if (!is_in_zone(paths, zones, point)) find_beside(lanes, of_lane, paths, point, out);
         for (int32_t side = 0; side < DRV_SIDES; side++) clear_steps(paths, out->offset_m[side]);
     }
     const bool is_complete = block && of_lane;
