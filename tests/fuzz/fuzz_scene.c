@@ -114,11 +114,36 @@ static void free_controls(controls made) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
+/* Heights of everything on the map, from below one level to above another; read where the scene has them. */
+typedef struct heights {
+    float *start, *goal, *log, *point, *control;
+} heights;
+
+static heights make_heights(recipe *from, drv_scene_input *in, int32_t vehicles, int32_t agents, int32_t log,
+                            int32_t points, int32_t controls) {
+    const float low_m = -5.0f, high_m = 5.0f;
+    const heights made = {numbers(from, vehicles, low_m, high_m), numbers(from, agents, low_m, high_m),
+                          numbers(from, log, low_m, high_m), numbers(from, points, low_m, high_m),
+                          numbers(from, controls, low_m, high_m)};
+    in->start_z_m = made.start;
+    in->goal_z_m = made.goal;
+    in->log_z_m = made.log;
+    in->point_z_m = made.point;
+    in->control_z_m = made.control;
+    return made;
+}
+
+static void free_heights(heights made) {
+    float *const all[] = {made.start, made.goal, made.log, made.point, made.control};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
 /* A count that no scene may have, in place of one that it has: it must be refused before an array is read. */
 static void spoil_count(recipe *from, drv_scene_input *in) {
     const int32_t odd[] = {-1, INT32_MIN, INT32_MAX, 1 << 25};
     int32_t *const counts[] = {&in->vehicle_count, &in->num_agents, &in->log_replay_count, &in->frame_count,
-                               &in->trial_steps, &in->road_count, &in->point_count, &in->link_count};
+                               &in->trial_steps, &in->road_count, &in->point_count, &in->link_count,
+                               &in->rule_based_count};
     const uint8_t spoil = next(from);
     if (spoil < 240) return;
     *counts[next(from) % (sizeof counts / sizeof *counts)] = odd[spoil % 4];
@@ -130,11 +155,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint32_t draw = (uint32_t)next(&from) | (uint32_t)next(&from) << 8;
     const int32_t vehicles = 1 + next(&from) % VEHICLES, agents = 1 + next(&from) % vehicles;
     const int32_t log_replays = next(&from) % (vehicles - agents + 1), frames = 1 + next(&from) % FRAMES;
+    const int32_t rule_based = next(&from) % (vehicles - agents - log_replays + 1);
     const int32_t roads = next(&from) % (ROADS + 1), points = roads ? roads + next(&from) % POINTS : 0;
-    const int32_t log = frames * log_replays;
+    const int32_t log = frames * (log_replays + rule_based);
     drv_scene_input in = {.name = "fuzzed", .dt_s = number(&from, 1e-4f, 2.0f), .trial_steps = PLAY_TRIAL_STEPS,
-                          .num_agents = agents, .log_replay_count = log_replays, .vehicle_count = vehicles,
-                          .frame_count = frames, .road_count = roads, .point_count = points};
+                          .num_agents = agents, .log_replay_count = log_replays, .rule_based_count = rule_based,
+                          .vehicle_count = vehicles, .frame_count = frames, .road_count = roads,
+                          .point_count = points};
     spoil_count(&from, &in);
     /* the vehicles and roads; each array in the order of its field below */
     uint8_t *const bytes[] = {codes(&from, vehicles, 1, 4), codes(&from, log, 0, 1), codes(&from, roads, 1, 7)};
@@ -163,8 +190,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         in.lane_start = lane_start;
         in.lane_successor = successor;
         in.link_count = in.link_count == 0 ? links : in.link_count;
+        in.has_lane_changes = next(&from) % 2;
     }
     const controls lights_and_signs = make_controls(&from, &in, frames, roads);
+    in.has_height = next(&from) % 2;
+    const heights levels = make_heights(&from, &in, vehicles, agents, log, points, in.control_count);
     /* One map in 512 may be large, since it takes milliseconds; its extent is that of the points that exist. */
     drv_scene_input true_counts = in;
     true_counts.point_count = points;
@@ -173,6 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) free(bytes[i]);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) free(floats[i]);
     free_controls(lights_and_signs);
+    free_heights(levels);
     free(start);
     free(lane_start);
     free(successor);

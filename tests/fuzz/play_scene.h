@@ -166,6 +166,7 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     config.road_memory_mib = draw & 128u ? 1 : 0;
     config.traffic_controls = draw & 256u ? 1 : 0;
     config.controls = config.traffic_controls ? 3 : 0;
+    config.idm_lane_changes = in->has_lane_changes;
     config.on_red_light = draw & 512u ? DRV_STOP : DRV_REMOVE;
     config.detailed_metrics = draw & 1024u ? 1 : 0;
     config.draw_reward_weights = 1;
