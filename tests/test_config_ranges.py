@@ -152,7 +152,8 @@ HIDDEN = {
     "per": choice("agent", "world"),
 }
 DISTURBANCES = {
-    **{name: number(0.0, 1.0) for name in ("partner_blindness", "phantom_braking", "trigger_probability")},
+    **{name: number(0.0, 1.0) for name in ("partner_blindness", "phantom_braking")},
+    "trigger_probability": number(1e-6, 1.0),  # a disturbance that never begins would have no effect
     "duration_s": number(0.001, 1000.0),
 }
 SENSORS = {
