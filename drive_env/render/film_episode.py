@@ -11,7 +11,7 @@ from .. import playing
 from ..batch import Batch
 from ..config import ConfigSource, checked_config
 from ..drivers import LaneDriver
-from ..errors import ConfigError, checked_path
+from ..errors import ConfigError, checked_path, plain, value_text
 from ..names import named_arguments
 from ..playing import Policy, Progress, play_trials
 from ..reports import MetricValue
@@ -90,8 +90,9 @@ def _config(config, policy, agents, trials):
     config = config.replace(max_trials=trials)
     if policy != "replay":
         return config if agents is None else config.replace(agents_per_world=agents)
-    if agents not in (None, 1):
-        raise ConfigError(f"agents is {agents!r}; policy 'replay' leaves one agent, so it must be 1 or None")
+    agents = plain(agents)
+    if agents is not None and not (isinstance(agents, int) and agents == 1):  # an array has no truth of its own
+        raise ConfigError(f"agents is {value_text(agents)}; policy 'replay' leaves one agent, so it must be 1 or None")
     # If an event stopped or removed the agent, the trial would end before the log.
     return config.replace(agents_per_world=1, others="replay", on_goal="ignore", on_collision="ignore",
                           on_offroad="ignore", action_type="continuous")

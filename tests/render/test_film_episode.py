@@ -81,8 +81,9 @@ def test_an_invalid_argument_is_an_error(town, tmp_path):
             play(town, path)
     with pytest.raises(ConfigError, match="policy is 'best'; it must be a function or one of 'lane', "):
         play(town, tmp_path / "film.mp4", policy="best")
-    with pytest.raises(ConfigError, match="agents is 3; policy 'replay' leaves one agent"):
-        play(town, tmp_path / "film.mp4", policy="replay", agents=3)
+    for agents, text in ((3, "3"), (np.ones((2, 2)), r"array\(\[\[1.*"), ("one", "'one'")):
+        with pytest.raises(ConfigError, match=f"agents is {text}; policy 'replay' leaves one agent"):
+            play(town, tmp_path / "film.mp4", policy="replay", agents=agents)
     assert list(tmp_path.iterdir()) == []
 
 
