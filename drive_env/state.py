@@ -19,7 +19,7 @@ from .errors import CallError, value_text
 from .native_batch import NativeBatch
 from .native_config import native_config
 from .scenes.scene import ROAD_KIND_CODES
-from .state_ranges import ABSENT, ANY, FLAG, check_directions, check_hidden, ranges
+from .state_ranges import ABSENT, ANY, FLAG, check_directions, check_hidden, check_indices, output_ranges, ranges
 
 
 def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[Any]]:
@@ -66,6 +66,7 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
     # Read once, without the mask or the methods of a subclass: what is checked is what is written.
     given = {name: np.asarray(array) if isinstance(array, np.ndarray) else array for name, array in given.items()}
     limits = {f"state/{name}": limit for name, limit in ranges(core).items()}
+    limits |= {f"arrays/{name}": limit for name, limit in output_ranges(core).items()}
     for name, like in own.items():
         if name not in given:
             raise CallError(f"state lacks {name!r}")
@@ -84,6 +85,8 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
     check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")}, played)
     check_hidden(core, given["state/hidden"], played)
     _check_goal_lanes(core, given, played)
+    if core.config.observation.type == "index":
+        check_indices(core, given["arrays/observations"], given["arrays/scene_index"])
     return given
 
 

@@ -15,6 +15,7 @@ from .action_space import action_dimensions
 from .binding import lib
 from .config import HIDDEN_PARAMETERS, DriveConfig
 from .errors import CallError
+from .index_observations import parts_of
 from .native_batch import NativeBatch
 from .native_config import native_config
 from .scenes.limits import COORDINATE_LIMIT_M, DT_RANGE_S, HEADING_LIMIT_RAD, SIZE_RANGE_M, SPEED_LIMIT_MPS
@@ -47,6 +48,13 @@ DIRECTION_ERROR = 1e-3
 def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     """The lowest and highest value of every array of the core's state, by its name."""
     return _integer_ranges(core) | _float_ranges(core)
+
+
+def output_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
+    """The same for the caller's arrays that have a range; index observations are checked by `check_indices`."""
+    features = {} if core.config.observation.type == "index" else {"observations": (-1.0, 1.0)}
+    return {**features, "critic_observations": (-1.0, 1.0), "outcome": (0, 5),
+            "trial_index": (0, core.config.max_trials - 1)}
 
 
 def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
@@ -177,6 +185,30 @@ def check_hidden(core: NativeBatch, hidden: np.ndarray, played: np.ndarray) -> N
         world, agent, code = (int(index) for index in np.argwhere(wrong)[0])
         raise CallError(f"state['state/hidden'] has {values[world, agent, code]:g} as {HIDDEN_PARAMETERS[code]} of "
                         f"agent {agent} in world {world}; it must be from {low[code]:g} to {high[code]:g}")
+
+
+def check_indices(core: NativeBatch, observations: np.ndarray, scene_index: np.ndarray) -> None:
+    """Raises a CallError unless index observations hold features in [-1, 1] and indices of existing records.
+
+    Args:
+        core: a batch with index observations.
+        observations: as in `Batch.observations`.
+        scene_index: (worlds,), the scene that each world plays.
+    """
+    parts = parts_of(core.config, observations)
+    if not (np.abs(parts.own) <= 1).all():
+        raise CallError("state['arrays/observations'] has a feature that is not from -1 to 1; every one must be")
+    counts = 1 + np.array([lib.drv_scene_record_count(scene, native_config(core.config))
+                           for scene in core.scene_handles])
+    of_agent = np.repeat(counts[scene_index], core.agents_per_world)[:, None]
+    vehicles = core.arrays["vehicle_table"].shape[1]
+    for name, found, limit in (("partners", parts.partners, vehicles), ("roads", parts.roads, of_agent),
+                               ("controls", parts.controls, of_agent)):
+        if (wrong := found >= limit).any():
+            agent = int(np.argwhere(wrong)[0, 0])
+            last = int(np.broadcast_to(limit, (len(found), 1))[agent, 0]) - 1
+            raise CallError(f"state['arrays/observations'] has index {found[agent].max()} among the {name} of agent "
+                            f"{agent}; it must be from 0 to {last}")
 
 
 def _both(limit: float) -> tuple[float, float]:

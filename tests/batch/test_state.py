@@ -11,6 +11,7 @@ import pytest
 from small_scene import roads_of, small_scene
 
 from drive_env import Batch, CallError, DriveConfig, generate_scene
+from drive_env.layout import observation_sets
 from drive_env.scenes import LaneGraph
 from drive_env.state_ranges import ranges
 
@@ -71,7 +72,7 @@ def through_a_file(state):
 @pytest.mark.parametrize("options", [
     {}, {"action_type": "continuous"}, {"action_type": "multi_discrete", "observation": {"type": "float16"}},
     {"observation": {"type": "index"}}, {"parts": 3}, {"world_ids": [7, 3, 2**62, 0]},
-    {"others": "idm", "agents_per_world": 3},
+    {"others": "idm", "agents_per_world": 3}, {"scenes": RAISED, "others": "idm", "agents_per_world": 3},
     {"dynamics": "state", "action_type": "continuous", "hidden": NOT_HIDDEN}], ids=str)
 @pytest.mark.parametrize("steps", [0, 1, 12, 13, 40])
 def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
@@ -265,10 +266,30 @@ def test_a_value_the_core_could_not_take_is_an_error_that_names_it_and_nothing_c
                 worse[index, index] = value
                 with pytest.raises(CallError, match=rf"^state\['state/{name}'\] has .*every entry must be"):
                     batch.load_state_dict(good | {f"state/{name}": worse})
+    for name, value in (("observations", 1.5), ("critic_observations", -1.5), ("outcome", 6), ("trial_index", -1)):
+        wrong = good[f"arrays/{name}"].copy()
+        wrong[(-1,) * wrong.ndim] = value
+        with pytest.raises(CallError, match=rf"^state\['arrays/{name}'\] has {value}; every entry must be"):
+            batch.load_state_dict(good | {f"arrays/{name}": wrong})
     lie = good["arrays/first"].copy()
     lie.view(np.uint8)[0] = 2
     with pytest.raises(CallError, match=r"state\['arrays/first'\] has 2; every entry must be from 0 to 1"):
         batch.load_state_dict(good | {"arrays/first": lie})
+    assert pickle.dumps(batch) == before
+
+
+@pytest.mark.parametrize("part, sentence", [
+    ("own", r"a feature that is not from -1 to 1; every one"), ("partners", r"index 65535 among the partners of agent"),
+    ("roads", r"index 65535 among the roads of agent")])
+def test_an_index_observation_of_a_record_that_does_not_exist_is_refused(part, sentence):
+    batch = opened(observation={"type": "index"})
+    before, state = pickle.dumps(batch), batch.state_dict()
+    observations = state["arrays/observations"]
+    first = 0 if part == "own" else next(each.index_offset_bytes for each in observation_sets(batch.config)
+                                         if each.name == part)
+    observations[3, first : first + 4] = 0xFF  # two indices, or a float that is no number
+    with pytest.raises(CallError, match=rf"^state\['arrays/observations'\] has {sentence}.* must be"):
+        batch.load_state_dict(state)
     assert pickle.dumps(batch) == before
 
 
