@@ -302,6 +302,9 @@ class DriveConfig(Checked):
     idm_lane_changes: bool = setting(
         False, "", "whether rule-based vehicles change to lanes beside their paths and back (MOBIL); needs `others` "
         "'idm'", switch())
+    idm_handback_m: float = setting(
+        0.0, "m", "distance from its log within which a rule-based vehicle is handed back to it while its way is free; "
+        "0: never; needs `others` 'idm'", number(0.0, 20.0))
     coplayers: float = setting(
         0, "agents", "number (from 1 on) or share (below 1) of the agents of each world that are co-players, drawn for "
         "every episode; reports leave co-players out by default", number_or_share(4095))
@@ -379,9 +382,10 @@ class DriveConfig(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         # What one field needs of another.
-        if self.idm_lane_changes and self.others != "idm":
-            raise ConfigError("idm_lane_changes is True; it must be False, or others 'idm', without which no vehicle "
-                              "follows rules")
+        for name, off in (("idm_lane_changes", False), ("idm_handback_m", 0.0)):
+            if (value := getattr(self, name)) != off and self.others != "idm":
+                raise ConfigError(f"{name} is {value}; it must be {off}, or others 'idm', without which no vehicle "
+                                  "follows rules")
         if self.observation.candidates and self.observation.type == "index":
             raise ConfigError(f"observation.candidates is {self.observation.candidates}; with observation.type 'index' "
                               "it must be 0")

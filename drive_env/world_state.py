@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .binding import lib
 from .config import FOLLOWED_GOALS
 from .errors import checked_int
 from .world_range import WorldRange
@@ -21,7 +22,9 @@ class ReadableWorlds(WorldRange):
 
         Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), z_m (float32: height of
         the road under it; 0 in a scene whose roads do not lie above each other), kind (uint8, as in
-        `drive_env.scenes.scene.OBJECT_KINDS`) and present (bool: on the map).
+        `drive_env.scenes.scene.OBJECT_KINDS`) present (bool: on the map) and
+        follows_log (bool: it replays its log in the step that led here; a rule-based vehicle does so while it is handed
+        back, see `DriveConfig.idm_handback_m`).
 
         Raises:
             ConfigError: there is no such world.
@@ -35,7 +38,8 @@ class ReadableWorlds(WorldRange):
         return moving | {
             "z_m": z_m,
             "length_m": objects.length_m[roles.objects], "width_m": objects.width_m[roles.objects],
-            "kind": objects.kind[roles.objects], "present": state["present"][:count].astype(bool)}
+            "kind": objects.kind[roles.objects], "present": state["present"][:count].astype(bool),
+            "follows_log": state["controller"][:count] == lib.DRV_CONTROLLER_LOG}
 
     def trial_state(self, world: int = 0) -> dict[str, Any]:
         """A copy of a world's progress in its episode, and of the events of its agents in this trial.

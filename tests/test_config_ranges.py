@@ -86,6 +86,7 @@ FIELDS = {
     "control": ((*NOT_CHOICES[:-2], None, (), (1, 1), (1.0,), ("1",), (True,), (None,), [], [1, 1], object()),
                 ("vehicles", "all", "tracks_to_predict", "sdc", (5,), (-3, 2), [1, 2])),
     "others": choice("replay", "static", "idm"), "idm_lane_changes": switch(),
+    "idm_handback_m": number(0.0, 20.0),
     "action_type": choice("discrete", "multi_discrete", "continuous"),
     "goal_radius_m": number(0.01, 100.0),
     "vertical_clearance_m": number(3.0, 1000.0),
@@ -178,7 +179,7 @@ NEEDED = {
                      (RewardConfig, "stop_sign"), (RewardRanges, "red_light"), (RewardRanges, "stop_sign")],
                     {"traffic_controls": True}),
     (ObservationConfig, "controls"): {"traffic_controls": True},
-    (DriveConfig, "idm_lane_changes"): {"others": "idm"},
+    **dict.fromkeys([(DriveConfig, "idm_lane_changes"), (DriveConfig, "idm_handback_m")], {"others": "idm"}),
     (DriveConfig, "image"): {"observation": {"type": "image"}},
     **{(ImageConfig, name): {"observation": {"type": "image"}, "traffic_controls": True} for name in IMAGES},
     (DynamicsConfig, "friction"): {"dynamics": {"model": "grip"}},
@@ -247,6 +248,7 @@ def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
 
 @pytest.mark.parametrize("choices, sentence", [
     ({"idm_lane_changes": True}, r"idm_lane_changes is True; it must be False, or others 'idm', "),
+    ({"idm_handback_m": 1.5}, r"idm_handback_m is 1\.5; it must be 0\.0, or others 'idm', "),
     ({"on_red_light": "stop"}, r"on_red_light is 'stop'; it must be 'ignore', or traffic_controls True, "),
     ({"on_stop_sign": "remove"}, r"on_stop_sign is 'remove'; it must be 'ignore', or traffic_controls True, "),
     ({"reward": {"red_light": -1.0}}, r"reward\.red_light is -1\.0; it must be 0\.0, or traffic_controls True, "),

@@ -78,10 +78,10 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
     agents = roles.num_agents
     vehicles = batch.vehicles(world)
 
-    # States and events of all vehicles: those of agents, and those that follow from the role of the others.
-    state = np.full(len(roles.objects), LOG_REPLAY, np.uint8)
+    # States and events of all vehicles: those of agents, and those that follow from the role of the others, or from
+    # whether they follow their logs.
+    state = np.where(vehicles["follows_log"], LOG_REPLAY, RULE_BASED).astype(np.uint8)
     state[:agents] = STATE_OF_OUTCOME[trial["outcome"][:agents]]
-    state[agents + roles.log_replay_count :] = RULE_BASED
     state[len(state) - roles.static_count :] = STATIC
     infractions = np.zeros((2, len(roles.objects)), bool)
     infractions[:, :agents] = trial["had_collision"][:agents], trial["had_offroad"][:agents]

@@ -132,6 +132,7 @@ def _put_trial(store, name, trial):
     store.put(f"{name}heading_rad", heading_rad.T, HEADING_QUANTUM_RAD, SECOND_ORDER)
     store.put(f"{name}speed_mps", trial.speed_mps.T, SPEED_QUANTUM_MPS, SECOND_ORDER)
     store.put(f"{name}present", trial.present.T)
+    store.put(f"{name}follows_log", trial.follows_log.T)
     store.put(f"{name}rewards", trial.rewards.T, EXACT)
     store.put(f"{name}events", _bits(np.moveaxis(trial.events, 2, 0)).T)
     store.put(f"{name}flags", _bits([trial.flags[flag] for flag in FLAGS]).T)

@@ -27,6 +27,7 @@ class Frame(NamedTuple):
     heading_rad: np.ndarray
     speed_mps: np.ndarray
     present: np.ndarray
+    follows_log: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
     events: np.ndarray
@@ -144,8 +145,8 @@ class Recorder:
         return Frame(
             goal_m=state["goal_m"][:count], respawns=state.get("respawns", np.zeros(count, np.int32))[:count],
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"], heading_rad=vehicles["heading_rad"],
-            speed_mps=vehicles["speed_mps"], present=vehicles["present"], actions=actions.astype(np.float32),
-            rewards=batch.rewards[agents].copy(), events=events,
+            speed_mps=vehicles["speed_mps"], present=vehicles["present"], follows_log=vehicles["follows_log"],
+            actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(), events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
             outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own],
             light_state=batch.light_states(self.world),

@@ -334,6 +334,7 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     drv_config jumps = config;
     jumps.dynamics = DRV_STATE;
     jumps.action_type = DRV_CONTINUOUS;
+    jumps.idm_handback_m = 1.0f;
     check_config(jumps, 4);
     drv_config masked = config;
     masked.action_mask = 1; /* excludes delays, which another config has */

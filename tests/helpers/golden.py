@@ -131,6 +131,8 @@ ROLLOUTS = {
     # Rule-based vehicles, along lanes and along a log.
     "town/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
     "map_942/idm": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "action_type": "continuous"},
+    "map_942/handed_back": {**TWO_TRIALS, "others": "idm", "idm_handback_m": 1.5, "agents_per_world": 4,
+                            "action_type": "continuous"},
     "intersection/lane_changes": {**IGNORE_ALL, "others": "idm", "idm_lane_changes": True, "agents_per_world": 2,
                                   "trial_steps": 60, "max_trials": 2},
     "town/obeyed": {**TWO_TRIALS, "others": "idm", "agents_per_world": 4, "traffic_controls": True},

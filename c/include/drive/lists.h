@@ -175,6 +175,7 @@
     X(int32_t, on_offroad, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")            \
     X(float, coplayers, "f4", 0, DRV_OBJECT_LIMIT, NAN, "") /* below 1: a share of the agents */ \
     X(int32_t, idm_lane_changes, "i4", 0, 1, NAN, "") /* whether rule-based vehicles change lanes */ \
+    X(float, idm_handback_m, "f4", 0, 1000, NAN, "") /* 0: never */                            \
     X(int32_t, traffic_controls, "i4", 0, 1, NAN, "") /* whether lights and signs have an effect */ \
     X(int32_t, on_red_light, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(int32_t, on_stop_sign, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \

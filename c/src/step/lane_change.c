@@ -199,11 +199,13 @@ void drv_lane_change_decide(drv_world *world, drv_scratch *scratch, int32_t path
 
 /* ---- motion ---- */
 
+void drv_lane_change_reset(drv_world *world, int32_t path) {
+    world->path_side[path] = 0;
+    world->path_offset_m[path] = world->path_offset_slope[path] = 0.0f;
+}
+
 void drv_lane_change_begin(drv_world *world) {
-    for (int32_t path = 0; path < world->sizes.lane_changers; path++) {
-        world->path_side[path] = 0;
-        world->path_offset_m[path] = world->path_offset_slope[path] = 0.0f;
-    }
+    for (int32_t path = 0; path < world->sizes.lane_changers; path++) drv_lane_change_reset(world, path);
 }
 
 float drv_lane_change_end_m(const drv_world *world, int32_t path) {

@@ -19,6 +19,9 @@ typedef struct drv_lateral {
 /* Where a vehicle is, and where it changes to; on its path where no vehicle changes lanes. */
 DRV_STEP_API drv_lateral drv_lateral_of(const drv_world *world, int32_t path);
 
+/* Puts a vehicle in the lane of its path. */
+DRV_STEP_API void drv_lane_change_reset(drv_world *world, int32_t path);
+
 /* Puts all vehicles in the lanes of their paths. */
 DRV_STEP_API void drv_lane_change_begin(drv_world *world);
 

@@ -4,6 +4,7 @@
 #include "math/geometry.h"
 #include "step/corridor.h"
 #include "step/following.h"
+#include "step/hand_back.h"
 #include "step/height.h"
 #include "step/lane_change.h"
 #include "step/on_map.h"
@@ -147,17 +148,23 @@ static float planned_acceleration(drv_world *world, drv_scratch *scratch, surrou
     return drv_bounded_acceleration(&own.follower, drv_path_speed(paths, path, path_m + speed_mps * dt_s), dt_s);
 }
 
+/* Whether a vehicle is on its path, and not handed back to its log. */
+static bool follows_rules(const drv_world *world, int32_t vehicle) {
+    return drv_follows_path(world, vehicle) && !drv_is_handed_back(world, vehicle);
+}
+
 void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {
     const int32_t first = drv_scene_rule_first(world->scene);
     drv_on_map_list(world, scratch);
     drv_stopping_update(world, scratch);
     const surroundings around = {drv_claims_update(world, scratch), longest_forecast_m(world)};
+    if (drv_hands_back(world)) drv_hand_back_decide(world, scratch);
     for (int32_t path = 0; drv_changes_lanes(world) && path < world->scene->rule_based_count; path++)
-        if (drv_follows_path(world, first + path)) drv_lane_change_decide(world, scratch, path);
+        if (follows_rules(world, first + path)) drv_lane_change_decide(world, scratch, path);
     for (int32_t path = 0; path < world->scene->rule_based_count; path++) {
         const int32_t vehicle = first + path;
         world->acceleration_mps2[vehicle] =
-            drv_follows_path(world, vehicle) ? planned_acceleration(world, scratch, around, path, vehicle) : 0.0f;
+            follows_rules(world, vehicle) ? planned_acceleration(world, scratch, around, path, vehicle) : 0.0f;
     }
 }
 
@@ -216,8 +223,11 @@ static void enter(drv_world *world, int32_t path, int32_t vehicle) {
 void drv_rule_based_move(drv_world *world) {
     const drv_scene *scene = world->scene;
     const int32_t first = drv_scene_rule_first(scene), step = *world->clock_steps + 1;
-    for (int32_t path = 0; path < scene->rule_based_count; path++)
-        if (drv_follows_path(world, first + path)) move(world, path, first + path);
+    for (int32_t path = 0; path < scene->rule_based_count; path++) {
+        if (!drv_follows_path(world, first + path)) continue;
+        if (drv_is_handed_back(world, first + path)) drv_hand_back_move(world, path);
+        else move(world, path, first + path);
+    }
     for (int32_t path = 0; path < scene->rule_based_count; path++) {
         const bool waits = world->path_m[path] < 0.0f && scene->paths.entry_step[path] <= step;
         if (waits && place_is_free(world, first + path)) enter(world, path, first + path);

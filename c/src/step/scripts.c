@@ -8,8 +8,8 @@
 
 #include "math/geometry.h"
 #include "math/random.h"
-#include "scene/scene_input.h"
 #include "scene/stop_lines.h"
+#include "step/log_pose.h"
 
 /* Whether this episode draws the option of a script. */
 static bool is_drawn(const drv_world *world, int32_t script) {
@@ -51,15 +51,8 @@ void drv_scripts_place(drv_world *world) {
     const drv_scene *scene = world->scene;
     for (int32_t script = 0; script < scene->script_count; script++) {
         const int32_t vehicle = scene->script_vehicle[script], frame = world->script_frame[script];
-        const int64_t at = (int64_t)frame * DRV_LOG_COLUMNS(scene) + vehicle - drv_scene_log_first(scene);
-        world->present[vehicle] = frame >= 0 && frame < scene->frame_count && scene->log_valid[at];
-        if (!world->present[vehicle]) continue;
-        world->x_m[vehicle] = scene->log_x_m[at];
-        world->y_m[vehicle] = scene->log_y_m[at];
-        world->heading_rad[vehicle] = scene->log_heading_rad[at];
-        world->cos_heading[vehicle] = scene->log_cos_heading[at];
-        world->sin_heading[vehicle] = scene->log_sin_heading[at];
-        world->speed_mps[vehicle] = scene->log_speed_mps[at];
-        if (scene->has_height) world->z_m[vehicle] = scene->log_z_m[at];
+        const int64_t entry = drv_log_entry(scene, vehicle, frame);
+        world->present[vehicle] = entry >= 0;
+        if (entry >= 0) drv_put_on_log(world, vehicle, entry);
     }
 }

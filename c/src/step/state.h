@@ -46,7 +46,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", speed_mps, DRV_VEHICLES, "m/s",                                                                   \
       "trial_restart, traffic_plan, dynamics_integrate, trial_halt, respawn_agents")                                 \
     X(uint8_t, "u1", present, DRV_VEHICLES, "on the map", "trial_restart, traffic_plan, trial_judge")                \
-    X(uint8_t, "u1", controller, DRV_VEHICLES, "drv_controller", "trial_restart")                                    \
+    X(uint8_t, "u1", controller, DRV_VEHICLES, "drv_controller", "trial_restart, traffic_plan")                      \
     X(float, "f4", steering_rad, DRV_VEHICLES, "rad", "trial_restart, dynamics_integrate, respawn_agents")           \
     X(float, "f4", acceleration_mps2, DRV_VEHICLES, "m/s2",                                                          \
       "trial_restart, traffic_plan, dynamics_integrate, trial_halt, respawn_agents")                                 \

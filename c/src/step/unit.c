@@ -23,6 +23,7 @@
 #include "step/expert.c"
 #include "step/fault.c"
 #include "step/goals.c"
+#include "step/hand_back.c"
 #include "step/height.c"
 #include "step/hidden.c"
 #include "step/image.c"

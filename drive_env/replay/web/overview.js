@@ -31,8 +31,9 @@ class OverviewPanel {
 
   /* The legend of vehicles without an agent, and of co-players; empty if there are none. */
   nonAgents() {
+    const followLogs = trials.some((trial) => trial.followsLog.includes(1)); // rule-based vehicles may, too
     const rest = [LOG_REPLAY, RULE_BASED, STATIC].filter((state) =>
-      scenes.some((scene) => countNonAgents(scene)[state]));
+      scenes.some((scene) => countNonAgents(scene)[state]) || (state === LOG_REPLAY && followLogs));
     const swatches = rest.map((state) => element("span", {class: "other"},
       element("i", {class: `swatch state-${state}`}), ` ${STATE_NAMES[state]}`));
     return [

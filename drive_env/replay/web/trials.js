@@ -42,6 +42,7 @@ function makeTrial(recording, scenes, number) {
     weights: read("weights"), hidden: read("hidden"),
     x: read("x_m"), y: read("y_m"), z: read("z_m"), heading: read("heading_rad"), speed: read("speed_mps"),
     present: read("present"),
+    followsLog: read("follows_log"),
     rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
     lights: read("light_state"), scriptFrame: read("script_frame"), actions: read("actions"),
     own: once(() => read("own")),
@@ -83,15 +84,17 @@ function listEvents(recording, trial) {
 }
 
 function stateOf(trial, vehicle, frame) {
-  if (vehicle >= trial.agents) return stateOfNonAgent(trial.scene, vehicle - trial.agents);
+  if (vehicle >= trial.agents) return stateOfNonAgent(trial, vehicle, frame);
   const end = trial.ends[vehicle];
   return end && frame >= end.frame ? end.outcome : DRIVING;
 }
 
-/* Non-agents are in this order: log-replay, rule-based and static vehicles. */
-function stateOfNonAgent(scene, index) {
-  if (index < scene.log_replays) return LOG_REPLAY;
-  return index < scene.log_replays + scene.rule_based ? RULE_BASED : STATIC;
+/* Non-agents are in this order: log-replay, rule-based and static vehicles. Rule-based ones may follow their logs for
+ * some time. */
+function stateOfNonAgent(trial, vehicle, frame) {
+  if (trial.followsLog[at(trial, vehicle, frame)]) return LOG_REPLAY;
+  const {agents, log_replays, rule_based} = trial.scene;
+  return vehicle < agents + log_replays + rule_based ? RULE_BASED : STATIC;
 }
 
 function hasFlag(recording, trial, agent, frame, name) {

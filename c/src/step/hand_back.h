@@ -1,0 +1,27 @@
+/* Which rule-based vehicles are handed back to their logs? Those that are where their logs have them, while no vehicle
+ * that does otherwise than in the log is in their way. A vehicle follows its rules from the step on in which either
+ * ends. */
+#ifndef DRV_HAND_BACK_H
+#define DRV_HAND_BACK_H
+
+#include <stdbool.h>
+
+#include "platform/isa.h"
+#include "step/state.h"
+
+/* Whether vehicles are handed back at all. */
+static inline bool drv_hands_back(const drv_world *world) { return world->config->idm_handback_m > 0.0f; }
+
+/* Whether a rule-based vehicle follows its log in this step. */
+static inline bool drv_is_handed_back(const drv_world *world, int32_t vehicle) {
+    return drv_hands_back(world) && world->controller[vehicle] == DRV_CONTROLLER_LOG;
+}
+
+/* Decides it for each rule-based vehicle and the step that begins, from the poses and speeds of all vehicles before it.
+ * Needs scratch->on_map. */
+DRV_STEP_API void drv_hand_back_decide(drv_world *world, drv_scratch *scratch);
+
+/* Puts a vehicle that is handed back where its log has it at the end of the step. */
+DRV_STEP_API void drv_hand_back_move(drv_world *world, int32_t path);
+
+#endif
