@@ -212,6 +212,9 @@ def test_log_replay_rule_based_and_static_vehicles_differ_from_agents():
             # A few pixels of smooth borders are grey by accident.
             assert count_of(batch, state) > 1000 and count_of(batch, absent) < 50
             assert count_of(batch, colours.DRIVING) > 1000
+    with started(scene, others="idm", idm_handback_m=1.0, control=(1,), trial_steps=3) as batch:
+        drive(batch, 1)  # the vehicle follows its log from now on
+        assert count_of(batch, colours.LOG_REPLAY) > 1000 and count_of(batch, colours.RULE_BASED) < 50
 
 
 def test_co_players_have_a_stripe_and_an_entry_of_the_legend():

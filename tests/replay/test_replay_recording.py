@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from replay_reader import Page
-from scripted_scenes import IGNORE_ALL, driver, stage
+from scripted_scenes import IGNORE_ALL, driver, log_replay, stage
 
 from drive_env import REWARD_TERMS, Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
@@ -165,6 +165,23 @@ def test_stop_lines_and_what_lights_show_are_recorded():
     assert np.abs(page.frames("scene0/control_line_m") - controls.line_m).max() <= 0.00501
     stored = np.concatenate([page.frames(f"trial{number}/light_state") for number in range(2)])
     assert (stored == shown).all() and len(np.unique(stored)) == 3
+
+
+def test_who_follows_a_log_is_recorded():
+    """A rule-based vehicle follows its log from the first step on, until the agent that it drives up to is near."""
+    log = log_replay([(float(x_m), 0.0, 0.0, 10.0) for x_m in range(-40, 20)], expert=False, goal_m=(-40.0, 0.0))
+    scene = stage([driver(0.0, 0.0), log])
+    config = DriveConfig(others="idm", idm_handback_m=1.0, agents_per_world=1, trial_steps=50, **IGNORE_ALL)
+    with Batch(scene, config=config) as batch:
+        batch.reset()
+        recorder = Recorder(batch)
+        recorder.capture()
+        for _ in range(50):
+            batch.step(np.array([0]))
+            recorder.capture()
+        follows_log = Page(recorder.recording().html()).frames("trial0/follows_log")
+    assert not follows_log[:, 0].any() and not follows_log[0, 1]
+    assert follows_log[1:12, 1].all() and not follows_log[30:, 1].any()
 
 
 @pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
