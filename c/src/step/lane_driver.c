@@ -130,7 +130,41 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     return path_m - (float)(first - start) * drv_path_pitch_m;
 }
 
+/* Sets the rectangle around the points of an agent's corridor. */
+static void bound_corridor(const drv_paths *window, drv_driven *own) {
+    const drv_corridor *corridor = &own->corridor;
+    float low_x = INFINITY, low_y = INFINITY, high_x = -INFINITY, high_y = -INFINITY;
+    for (int32_t i = corridor->first; i < corridor->first + corridor->count; i++) {
+        low_x = drv_smaller(low_x, window->x_m[i]);
+        low_y = drv_smaller(low_y, window->y_m[i]);
+        high_x = drv_larger(high_x, window->x_m[i]);
+        high_y = drv_larger(high_y, window->y_m[i]);
+    }
+    own->middle_x_m = 0.5f * (low_x + high_x);
+    own->middle_y_m = 0.5f * (low_y + high_y);
+    own->half_x_m = 0.5f * (high_x - low_x);
+    own->half_y_m = 0.5f * (high_y - low_y);
+}
+
 /* ---- two agents ---- */
+
+/* Whether a vehicle is so far from the rectangle around an agent's corridor that it cannot overlap the corridor. */
+static bool is_far(const drv_world *world, const drv_driven *own, int32_t other) {
+    /* a corner of the box that drv_corridor_lead grows by the half width is up to 1.5 times that beyond its circle */
+    const float reach_m = world->scene->radius_m[other] + 1.5f * own->corridor.half_width_m + drv_rounding_m;
+    return fabsf(world->x_m[other] - own->middle_x_m) > own->half_x_m + reach_m ||
+           fabsf(world->y_m[other] - own->middle_y_m) > own->half_y_m + reach_m;
+}
+
+/* Bit i: point `first` + i of a window, of DRV_WIDTH, is within a distance of the rectangle around an agent's corridor:
+ * no other point is that near to a point of the corridor. */
+static uint32_t bits_near(const drv_paths *window, int32_t first, const drv_driven *other, float distance_m) {
+    const float reach_m = distance_m + drv_rounding_m;
+    const drv_floats x = drv_load(window->x_m + first) - drv_splat(other->middle_x_m);
+    const drv_floats y = drv_load(window->y_m + first) - drv_splat(other->middle_y_m);
+    return drv_movemask(drv_mask_le(drv_abs(x), drv_splat(other->half_x_m + reach_m)) &
+                        drv_mask_le(drv_abs(y), drv_splat(other->half_y_m + reach_m)));
+}
 
 /* The part of an agent's corridor from the first point to the last that is too near to another corridor; last is -1
  * where none is. */
@@ -138,20 +172,31 @@ typedef struct crossed_part {
     int32_t first, last;
 } crossed_part;
 
-/* Finds these parts of two corridors. */
-static void find_crossing(const drv_paths *window, const drv_corridor *own, const drv_corridor *other,
-                          float distance_m, crossed_part *own_part, crossed_part *other_part) {
+/* Extends these parts of two corridors by a point of the first and the points of the second that are too near to it. */
+static void extend_crossing(const drv_paths *window, const drv_corridor *own, int32_t point, const drv_corridor *other,
+                            float distance_m, crossed_part *own_part, crossed_part *other_part) {
+    for (int32_t k = 0; k < other->count; k += DRV_WIDTH) {
+        const uint32_t bits = drv_crossing_bits(window, own->first + point, window, other->first + k,
+                                                other->first + other->count - 1, distance_m, any_cos);
+        if (!bits) continue;
+        const int32_t low = k + drv_lowest_bit(bits), high = k + drv_highest_bit(bits);
+        if (own_part->last < 0) own_part->first = point;
+        own_part->last = point;
+        if (low < other_part->first) other_part->first = low;
+        if (high > other_part->last) other_part->last = high;
+    }
+}
+
+/* Finds these parts of the corridors of two agents. */
+static void find_crossing(const drv_paths *window, const drv_driven *own, const drv_driven *other, float distance_m,
+                          crossed_part *own_part, crossed_part *other_part) {
     *own_part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
-    for (int32_t i = 0; i < own->count; i++)
-        for (int32_t k = 0; k < other->count; k += DRV_WIDTH) {
-            const uint32_t bits = drv_crossing_bits(window, own->first + i, window, other->first + k,
-                                                    other->first + other->count - 1, distance_m, any_cos);
-            if (!bits) continue;
-            const int32_t low = k + drv_lowest_bit(bits), high = k + drv_highest_bit(bits);
-            if (own_part->last < 0) own_part->first = i;
-            own_part->last = i;
-            if (low < other_part->first) other_part->first = low;
-            if (high > other_part->last) other_part->last = high;
+    const drv_corridor *corridor = &own->corridor;
+    for (int32_t first = 0; first < corridor->count; first += DRV_WIDTH)
+        for (uint32_t bits = bits_near(window, corridor->first + first, other, distance_m); bits; bits &= bits - 1) {
+            const int32_t point = first + drv_lowest_bit(bits);
+            if (point >= corridor->count) break; /* past the end of the corridor */
+            extend_crossing(window, corridor, point, &other->corridor, distance_m, own_part, other_part);
         }
 }
 
@@ -179,8 +224,7 @@ static void yield_to_first(const drv_world *world, drv_lane_driver *driver, int3
     const float *width_m = world->scene->width_m;
     crossed_part a_part, b_part;
     const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
-    find_crossing(&driver->window, &a->corridor, &b->corridor, drv_larger(drv_min_crossing_distance_m, apart_m),
-                  &a_part, &b_part);
+    find_crossing(&driver->window, a, b, drv_larger(drv_min_crossing_distance_m, apart_m), &a_part, &b_part);
     if (a_part.last < 0) return;
     const passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
 
@@ -200,7 +244,8 @@ static bool is_oncoming(const drv_world *world, int32_t agent, int32_t other) {
 /* Keeps the gap to another vehicle if it is ahead; returns whether it is. */
 static bool follows(const drv_world *world, drv_driven *own, int32_t agent, int32_t other) {
     drv_lead lead;
-    if (is_oncoming(world, agent, other) || !drv_corridor_lead(world, &own->corridor, other, &lead)) return false;
+    if (is_far(world, own, other) || is_oncoming(world, agent, other)) return false;
+    if (!drv_corridor_lead(world, &own->corridor, other, &lead)) return false;
     drv_keep_gap(&own->follower, lead.gap_m, lead.speed_mps);
     return true;
 }
@@ -271,6 +316,7 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
         const float speed_mps = world->speed_mps[agent], look_ahead_m = drv_look_ahead_m(speed_mps);
         own->ahead_m = fill_window(world, driver, agent, standing);
         own->corridor = drv_corridor_of(world, &driver->window, agent, own->ahead_m, agent, look_ahead_m);
+        bound_corridor(&driver->window, own);
         own->top_mps = drv_larger(drv_min_desired_mps, drv_path_speed(&driver->window, agent, own->ahead_m));
         /* it accelerates until it has the speed of the path, see acceleration_of */
         own->follower = drv_follower_of(agent_idm, speed_mps, INFINITY, world->scene->length_m[agent]);

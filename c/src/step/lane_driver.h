@@ -17,6 +17,7 @@ typedef struct drv_driven {
     float ahead_m; /* of the agent, along its window from the first point */
     float top_mps; /* the speed of the path there */
     drv_corridor corridor;
+    float middle_x_m, middle_y_m, half_x_m, half_y_m; /* the rectangle around the points of the corridor */
     drv_follower follower;
 } drv_driven;
 
