@@ -22,9 +22,8 @@ class ReadableWorlds(WorldRange):
 
         Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), z_m (float32: height of
         the road under it; 0 in a scene whose roads do not lie above each other), kind (uint8, as in
-        `drive_env.scenes.scene.OBJECT_KINDS`) present (bool: on the map) and
-        follows_log (bool: it replays its log in the step that led here; a rule-based vehicle does so while it is handed
-        back, see `DriveConfig.idm_handback_m`).
+        `drive_env.scenes.scene.OBJECT_KINDS`), present (bool: on the map) and follows_log (bool: it replayed its log in
+        the last step; a rule-based vehicle does so while it is handed back, see `DriveConfig.idm_handback_m`).
 
         Raises:
             ConfigError: there is no such world.

@@ -36,7 +36,7 @@ class Trial:
         hidden: (R,) float32 each, the values of the hidden parameters that vary, by name.
         x_m, y_m, heading_rad, speed_mps: (F, vehicles) float32. present: (F, vehicles) bool, whether on the map.
         z_m: (F, vehicles) float32, height of the road under it; 0 where no roads lie above each other.
-        follows_log: (F, vehicles) bool, whether it replays its log, also a rule-based vehicle that is handed back to it.
+        follows_log: (F, vehicles) bool, whether it replays its log, which rule-based vehicles may be handed back to.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
         rewards: (F, R) float32. events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.

@@ -47,6 +47,20 @@ def test_with_free_ways_all_vehicles_are_where_their_logs_have_them_bit_for_bit(
     assert np.array_equal(handed_back, replayed) and not np.array_equal(by_rules, replayed)
 
 
+@pytest.mark.parametrize("agent_m, enters", [((0.0, 30.0), True), ((-56.0, 0.0), False)])
+def test_a_vehicle_enters_at_its_log_unless_an_agent_is_near(agent_m, enters):
+    """Its log begins in frame 10, one metre behind another vehicle: nearer than by the rules."""
+    ahead = logged(-60.0 + SPEED_MPS * DT_S * np.arange(60), np.full(60, SPEED_MPS))
+    poses = ahead.log[10 - int(LENGTH_M + 1.0) :][:50]
+    behind = Actor(log=(*[None] * 10, *poses), goal_m=poses[0][:2])
+    seen, by_rules = (drive([driver(*agent_m), ahead, behind], lambda step: FULL_BRAKE, 12, idm_handback_m=distance_m)
+                      for distance_m in (1.0, 0.0))
+    assert not seen["present"][9, 2] and seen["present"][10, 2] == enters and not by_rules["present"][10, 2]
+    if enters:
+        assert seen["follows_log"][10:, 2].all()
+        assert np.array_equal(seen["x_m"][10:, 2], np.array([pose[0] for pose in poses[:3]], np.float32))
+
+
 def test_a_vehicle_brakes_for_an_agent_and_returns_to_its_log_once_it_has_caught_up():
     """The log drives 10 m/s up to x = 60 m and stands there; the agent crawls ahead of it for 8 s, then leaves."""
     x_m = np.minimum(-60.0 + SPEED_MPS * DT_S * np.arange(400), 60.0)

@@ -31,15 +31,15 @@ static bool is_at_log(const drv_world *world, int32_t vehicle) {
 
 /* ---- what is in the way ---- */
 
-/* Whether a vehicle may be elsewhere than in the log: agents, and rule-based vehicles away from theirs. */
-static bool does_otherwise(const drv_world *world, int32_t vehicle) {
+/* Whether a vehicle may be elsewhere than in the log: an agent, or a rule-based vehicle that is not at its log. */
+static bool may_be_elsewhere(const drv_world *world, int32_t vehicle) {
     const int32_t rule_first = drv_scene_rule_first(world->scene);
     if (vehicle < world->scene->num_agents) return true;
     return vehicle >= rule_first && vehicle < rule_first + world->scene->rule_based_count && !is_at_log(world, vehicle);
 }
 
-/* Whether a vehicle has to brake more than comfortably, or it comes closer to the one ahead than at rest. How small a
- * gap is does not matter while it does not shrink: drivers in logs keep smaller ones than the model. */
+/* Whether a vehicle has to brake more than comfortably to reach the speed of the one ahead before the gap is that of
+ * vehicles at rest. A gap that does not shrink may be smaller: drivers in logs keep smaller ones than the model. */
 static bool has_to_brake(const drv_follower *own, drv_lead lead) {
     const float closing_mps = own->speed_mps - lead.speed_mps, free_m = lead.gap_m - own->driver.min_gap_m;
     return closing_mps > 0.0f && closing_mps * closing_mps > 2.0f * own->driver.braking_mps2 * free_m;
@@ -53,7 +53,7 @@ static bool is_in_the_way(const drv_world *world, const drv_corridor *corridor, 
     return drv_corridor_crossing(world, corridor, other, &crossing) && drv_yields_to(own, &crossing);
 }
 
-/* Whether a vehicle at its log can go on there at its speed. */
+/* Whether nothing is in the way of a vehicle at its log, which drives at its logged speed. */
 static bool way_is_free(const drv_world *world, drv_scratch *scratch, int32_t path, int32_t vehicle,
                         float forecast_m) {
     const drv_scene *scene = world->scene;
@@ -66,7 +66,7 @@ static bool way_is_free(const drv_world *world, drv_scratch *scratch, int32_t pa
         drv_corridor_near(world, &scratch->on_map, vehicle, &corridor, forecast_m, scratch->near);
     for (int32_t i = 0; i < near; i++) {
         const int32_t other = scratch->on_map.vehicle[scratch->near[i]];
-        if (does_otherwise(world, other) && is_in_the_way(world, &corridor, &own, other)) return false;
+        if (may_be_elsewhere(world, other) && is_in_the_way(world, &corridor, &own, other)) return false;
     }
     return true;
 }
@@ -101,8 +101,8 @@ static float nearest_m(const drv_world *world, int32_t path, int32_t vehicle) {
     const int32_t low = before - reach > start ? before - reach : start;
     const int32_t high = before + reach < last ? before + reach : last;
     const int32_t nearest = drv_path_nearest(paths, low, high, at, ahead, 0.0f);
-    const float along_m = (float)(nearest - start) * drv_path_pitch_m + drv_path_offset_from(paths, nearest, at).along_m;
-    return drv_clip(along_m, 0.0f, drv_path_length_m(paths, path));
+    const float point_m = (float)(nearest - start) * drv_path_pitch_m;
+    return drv_clip(point_m + drv_path_offset_from(paths, nearest, at).along_m, 0.0f, drv_path_length_m(paths, path));
 }
 
 void drv_hand_back_move(drv_world *world, int32_t path) {

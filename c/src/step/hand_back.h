@@ -1,6 +1,6 @@
-/* Which rule-based vehicles are handed back to their logs? Those that are where their logs have them, while no vehicle
- * that does otherwise than in the log is in their way. A vehicle follows its rules from the step on in which either
- * ends. */
+/* Which rule-based vehicles are handed back to their logs? A vehicle replays its log in each step that begins with the
+ * vehicle at its log and nothing in its way that may be elsewhere than in the log; in all others it follows its
+ * rules. */
 #ifndef DRV_HAND_BACK_H
 #define DRV_HAND_BACK_H
 

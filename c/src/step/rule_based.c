@@ -194,13 +194,21 @@ static float braking_distance_m(const drv_world *world, int32_t vehicle, int32_t
     return drv_larger(0.0f, speed_mps * speed_mps - lead_mps * lead_mps) / (2.0f * drv_idm_default.braking_mps2);
 }
 
+/* Whether a vehicle that enters the map in this step is at its log, to which it may be handed back. */
+static bool enters_at_log(const drv_world *world, int32_t path) {
+    return drv_hands_back(world) && world->scene->paths.entry_step[path] == *world->clock_steps + 1;
+}
+
 /* Whether a vehicle may enter the map: no vehicle there overlaps its box, with a gap ahead of it and behind, and with
- * what it needs to brake ahead of it. */
-static bool place_is_free(const drv_world *world, int32_t vehicle) {
+ * what it needs to brake ahead of it. At its log, only those matter that may be elsewhere than in the log. */
+static bool place_is_free(const drv_world *world, int32_t vehicle, bool is_at_log) {
     const drv_scene *scene = world->scene;
     const drv_box own = drv_vehicle_box(world, vehicle);
     for (int32_t other = 0; other < scene->vehicle_count; other++) {
         if (!world->present[other] || other == vehicle || drv_is_apart(world, vehicle, other)) continue;
+        if (is_at_log && world->controller[other] != DRV_CONTROLLER_AGENT &&
+            world->controller[other] != DRV_CONTROLLER_RULE)
+            continue;
         const float braking_m = braking_distance_m(world, vehicle, other);
         const float dx_m = world->x_m[other] - own.centre.x, dy_m = world->y_m[other] - own.centre.y;
         const float reach_m = scene->radius_m[other] + scene->radius_m[vehicle] + entry_gap_m + braking_m;
@@ -215,7 +223,8 @@ static bool place_is_free(const drv_world *world, int32_t vehicle) {
     return true;
 }
 
-static void enter(drv_world *world, int32_t path, int32_t vehicle) {
+static void enter(drv_world *world, int32_t path, int32_t vehicle, bool is_at_log) {
+    world->controller[vehicle] = is_at_log ? DRV_CONTROLLER_LOG : DRV_CONTROLLER_RULE;
     world->path_m[path] = 0.0f;
     world->present[vehicle] = 1;
 }
@@ -230,7 +239,8 @@ void drv_rule_based_move(drv_world *world) {
     }
     for (int32_t path = 0; path < scene->rule_based_count; path++) {
         const bool waits = world->path_m[path] < 0.0f && scene->paths.entry_step[path] <= step;
-        if (waits && place_is_free(world, first + path)) enter(world, path, first + path);
+        const bool is_at_log = enters_at_log(world, path);
+        if (waits && place_is_free(world, first + path, is_at_log)) enter(world, path, first + path, is_at_log);
     }
 }
 

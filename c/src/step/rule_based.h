@@ -22,8 +22,8 @@ DRV_STEP_API void drv_rule_based_begin(drv_world *world);
 /* Writes the acceleration of each for the step that begins, from the poses and speeds of all vehicles before it. */
 DRV_STEP_API void drv_rule_based_plan(drv_world *world, drv_scratch *scratch);
 
-/* Moves each by its acceleration, or along its log if it is handed back. One that is at the end of its path leaves the map; one whose log begins by now enters
- * it as soon as its place is free. */
+/* Moves each by its acceleration, or along its log if it is handed back. One that is at the end of its path leaves the
+ * map; one whose log begins by now enters it as soon as its place is free. */
 DRV_STEP_API void drv_rule_based_move(drv_world *world);
 
 #endif
