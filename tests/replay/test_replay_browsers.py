@@ -7,7 +7,7 @@ import pytest
 from bare_scene import THROTTLE, bare_scene, drive, started
 from opened_page import DESKTOP, PHONE, Opened
 from overpass import overpass
-from scripted_scenes import batch_of, driver
+from scripted_scenes import batch_of, driver, log_replay, stage
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.replay import Recorder, record
@@ -213,6 +213,19 @@ def test_the_page_shows_actions_and_observations_of_disturbed_steps(chromium, tm
     seen_m = page.run(f"return replay.observationOf(replay.trials[0], {agent}, 3).vehicles.map(({{ahead}}) => ahead)")
     assert seen_m == pytest.approx(ahead_m.tolist(), abs=0.02)
     assert "+0.25" in page.text("#section-now") and "none" not in page.text("#section-now")
+
+
+def test_the_legend_has_log_replay_vehicles_where_rule_based_ones_are_handed_back(chromium, tmp_path):
+    log = log_replay([(float(x_m), 0.0, 0.0, 10.0) for x_m in range(10)], expert=False, goal_m=(0.0, 0.0))
+    with batch_of(stage([driver(0.0, 30.0), log]), others="idm", idm_handback_m=1.0, agents_per_world=1) as batch:
+        recorder = Recorder(batch)
+        recorder.capture()
+        batch.step(np.array([0]))
+        recorder.capture()
+    recorder.recording().save_html(tmp_path / "page.html")
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP)
+    assert page.text(".others").split() == "Without an agent: log-replay vehicle rule-based vehicle".split()
 
 
 def test_an_address_opens_its_trial_step_and_agent(page):
