@@ -167,6 +167,7 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
     config.traffic_controls = draw & 256u ? 1 : 0;
     config.controls = config.traffic_controls ? 3 : 0;
     config.idm_lane_changes = in->has_lane_changes;
+    config.idm_handback_m = draw & 32768u ? 5.0f : 0.0f;
     config.on_red_light = draw & 512u ? DRV_STOP : DRV_REMOVE;
     config.detailed_metrics = draw & 1024u ? 1 : 0;
     config.draw_reward_weights = 1;
