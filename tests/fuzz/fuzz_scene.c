@@ -183,7 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                     &in.log_y_m, &in.log_heading_rad, &in.log_vx_mps, &in.log_vy_mps,
                                     &in.road_width_m, &in.road_speed_limit_mps, &in.point_x_m, &in.point_y_m};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) *fields[i] = floats[i];
-    /* a lane graph in three scenes of four, and controls */
+    /* a lane graph in three scenes of four, controls, and heights in every second one */
     const int32_t links = roads ? next(&from) % LINKS : 0;
     int32_t *const lane_start = starts(&from, roads, links), *const successor = links_to(&from, links, roads);
     if (next(&from) % 4 < 3) {
