@@ -7,7 +7,7 @@ import pytest
 from bare_scene import THROTTLE, bare_scene, drive, started
 from opened_page import DESKTOP, PHONE, Opened
 from overpass import overpass
-from scripted_scenes import batch_of, driver, log_replay, stage
+from scripted_scenes import BRAKE_ACTION, batch_of, driver, log_replay, stage
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.replay import Recorder, record
@@ -220,7 +220,7 @@ def test_the_legend_has_log_replay_vehicles_where_rule_based_ones_are_handed_bac
     with batch_of(stage([driver(0.0, 30.0), log]), others="idm", idm_handback_m=1.0, agents_per_world=1) as batch:
         recorder = Recorder(batch)
         recorder.capture()
-        batch.step(np.array([0]))
+        batch.step(np.array([BRAKE_ACTION]))
         recorder.capture()
     recorder.recording().save_html(tmp_path / "page.html")
     page = Opened(chromium, tmp_path / "page.html")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from replay_reader import Page
-from scripted_scenes import IGNORE_ALL, driver, log_replay, stage
+from scripted_scenes import BRAKE_ACTION, IGNORE_ALL, driver, log_replay, stage
 
 from drive_env import REWARD_TERMS, Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
@@ -177,7 +177,7 @@ def test_who_follows_a_log_is_recorded():
         recorder = Recorder(batch)
         recorder.capture()
         for _ in range(50):
-            batch.step(np.array([0]))
+            batch.step(np.array([BRAKE_ACTION]))
             recorder.capture()
         follows_log = Page(recorder.recording().html()).frames("trial0/follows_log")
     assert not follows_log[:, 0].any() and not follows_log[0, 1]

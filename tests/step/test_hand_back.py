@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from overpass import BELOW, crossing_logs, overpass
-from scripted_scenes import COAST, IGNORE_ALL, STRAIGHT, Actor, batch_of, driver, stage
+from scripted_scenes import BRAKE_ACTION, COAST, IGNORE_ALL, Actor, batch_of, discrete, driver, stage
 
 LENGTH_M, SPEED_MPS, DT_S = 4.0, 10.0, 0.1
 HALF_ROAD_M = 100.0
@@ -26,7 +26,7 @@ def drive(actors, pushes, steps, roads=BELOW, **choices):
     assert batch.roles[0].rule_based_count == (len(actors) - 1) * (batch.config.others == "idm")
     seen = [batch.vehicles()]
     for step in range(steps):
-        batch.step(np.full(1, pushes(step) * 13 + STRAIGHT))
+        batch.step(discrete(batch, pushes(step)))
         seen.append(batch.vehicles())
     return {name: np.array([vehicles[name] for vehicles in seen]) for name in seen[0]}
 
@@ -40,7 +40,7 @@ def test_with_free_ways_all_vehicles_are_where_their_logs_have_them_bit_for_bit(
         batch = batch_of(overpass(0.0, crossing_logs(), on_bridge=(False, False, False)), **IGNORE_ALL, **choices)
         poses.append([])
         for _ in range(58):
-            batch.step(np.full(1, FULL_BRAKE * 13 + STRAIGHT))
+            batch.step(np.full(1, BRAKE_ACTION))
             vehicles = batch.vehicles()
             poses[-1].append([vehicles[name] for name in POSE])
     replayed, by_rules, handed_back = np.array(poses)
@@ -92,7 +92,7 @@ def test_the_distance_decides_when_a_vehicle_is_handed_back(distance_m, brakes):
                      others="idm", idm_handback_m=distance_m)
     batch._core.state["path_m"][0, 0] = 2.0
     batch._core.state["x_m"][0, 1] += 2.0
-    batch.step(np.full(1, FULL_BRAKE * 13 + STRAIGHT))
+    batch.step(np.full(1, BRAKE_ACTION))
     assert batch.vehicles()["follows_log"][1] != brakes
     assert (batch.vehicles()["x_m"][1] == np.float32(x_m[1])) != brakes
 

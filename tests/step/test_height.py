@@ -154,7 +154,7 @@ def test_vehicles_on_a_bridge_change_lanes_above_a_junction():
         batch = batch_of(scene, **IGNORE_ALL, others="idm", idm_lane_changes=True, agents_per_world=1)
         path_m = []
         for _ in range(100):
-            batch.step(np.full(1, COAST))
+            batch.step(np.full(1, COAST_ACTION))
             path_m.append([batch.vehicles()[name][1] for name in ("x_m", "y_m")])
         paths_m.append(path_m)
     alone_m, over_junction_m = np.array(paths_m)
