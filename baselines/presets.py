@@ -78,7 +78,7 @@ def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainCon
     known = TrainConfig(
         env=replace(env, scene_parameters={"known_share": 1.0},
                     drive=drive.replace(reward={"route_progress_per_m": 0.02})),
-        model=model, ppo=replace(FORKS_PPO, agent_steps=20_000_000, entropy_weight=0.01, noise_correlation=0.8),
+        model=model, ppo=replace(FORKS_PPO, agent_steps=20_000_000, entropy_weight=0.01),
         run=RunConfig(folder=f"{folder}_known"))
     mixed = TrainConfig(
         env=replace(env, scene_parameters={"known_share": 0.3}, drive=drive.replace(reward={"progress_per_m": 0.01})),

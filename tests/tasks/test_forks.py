@@ -13,6 +13,7 @@ from bare_scene import THROTTLE
 from fork_driver import ForkDriver, lanes_of, path_of, play_trial
 
 from drive_env import Batch, SceneError, generate_scene, resolve_scenes
+from drive_env.drivers import LaneDriver
 from drive_env.scenes.generate.forks import COMMITMENT_M, FORK_M, LANE_WIDTH_M, WARNING_M, detour_m
 from drive_env.tasks import gates, hidden_closure, occluded_crossing
 
@@ -159,6 +160,20 @@ def test_a_scene_that_hides_nothing_shows_before_the_fork_which_route_is_open_an
             if outcome.all():
                 break
     assert shows.all()
+    np.testing.assert_array_equal(outcome, np.full(6, GOAL))
+
+
+@pytest.mark.parametrize(("generator", "task"), [("gates", "three gates"), ("closures", "hidden_closure")])
+def test_a_trial_is_long_enough_to_slow_down_in_the_loops(generator, task):
+    """A rule-based driver does, and reaches the goal along the open routes."""
+    config, parameters = TASKS[task][0].config, {"gates": 3} if generator == "gates" else {}
+    scenes = resolve_scenes(generator, seeds=SEEDS, parameters={"known_share": 1.0, **parameters})
+    with Batch(scenes, num_worlds=6, config=config, seed=1, threads=1) as batch:
+        batch.reset()
+        driver, outcome = LaneDriver(batch), np.zeros(6, int)
+        while not outcome.all():
+            batch.step(driver.act_all())
+            outcome = np.where(batch.trial_ended & (outcome == 0), batch.outcome, outcome)
     np.testing.assert_array_equal(outcome, np.full(6, GOAL))
 
 
