@@ -21,6 +21,11 @@ TEST(comparisons_are_those_of_the_elements) {
             CHECK((bits >> i & 1u) == (values[i] <= limits[0]), "%g, %g", (double)values[i], (double)limits[0]);
             CHECK((mask_bits >> i & 1u) == (values[i] <= limits[i]), "%g, %g", (double)values[i], (double)limits[i]);
         }
+        const drv_floats smaller = drv_min(values, limits), larger = drv_max(values, limits);
+        for (int32_t i = 0; i < DRV_WIDTH; i++) {
+            CHECK(smaller[i] == fminf(values[i], limits[i]), "%g, %g", (double)values[i], (double)limits[i]);
+            CHECK(larger[i] == fmaxf(values[i], limits[i]), "%g, %g", (double)values[i], (double)limits[i]);
+        }
         CHECK(bits >> DRV_WIDTH == 0 && mask_bits >> DRV_WIDTH == 0, "%x, %x", bits, mask_bits);
     }
     const drv_floats infinite = drv_splat(INFINITY), undefined = drv_splat(NAN);

@@ -17,6 +17,7 @@ static uint64_t lay_out(const drv_batch *batch, uint8_t *base, drv_scratch *out)
     int32_t slots = 0;
     for (int32_t i = 0; i < DRV_SET_COUNT; i++)
         if (sets[i].slots > slots) slots = sets[i].slots;
+    const int32_t forecasts = batch->sizes.rule_based > 0 ? vehicles + DRV_SIMD_PAD : 0;
 
     /* the arrays */
     drv_block block = {base, 0};
@@ -37,6 +38,9 @@ static uint64_t lay_out(const drv_batch *batch, uint8_t *base, drv_scratch *out)
     DRV_CARVE(&block, out->on_map.y_m, vehicles + DRV_SIMD_PAD);
     DRV_CARVE(&block, out->on_map.z_m, batch->sizes.height_vehicles);
     DRV_CARVE(&block, out->near, batch->sizes.rule_based > 0 ? vehicles : 0);
+    DRV_CARVE(&block, out->forecast.x_m, forecasts);
+    DRV_CARVE(&block, out->forecast.y_m, forecasts);
+    DRV_CARVE(&block, out->forecast.radius_m, forecasts);
     DRV_CARVE(&block, out->claims, batch->sizes.rule_based * DRV_CLAIMS);
     DRV_CARVE(&block, out->stop_m, batch->sizes.controlled_vehicles);
     DRV_CARVE(&block, out->chosen, batch->sizes.agents);

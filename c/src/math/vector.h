@@ -83,6 +83,7 @@ static inline uint16_t drv_float_to_half(float value) {
 /* ---- by instruction set ----
  *
  * drv_mask_le         -1 where values[i] <= limit[i], else 0
+ * drv_min, drv_max    the smaller and the larger of each pair of elements; where they are equal, that of b
  * drv_movemask        bit i: mask[i] is -1, of a mask of which every element is -1 or 0
  * drv_movemask_le     bit i: values[i] <= limit
  * drv_compress_store  stores the items whose bit is set, packed, and returns their number; overwrites up to DRV_WIDTH
@@ -98,6 +99,9 @@ static inline uint16_t drv_float_to_half(float value) {
 static inline drv_ints drv_mask_le(drv_floats values, drv_floats limit) {
     return (drv_ints)_mm256_cmp_ps((__m256)limit, (__m256)values, _CMP_GE_OQ);
 }
+
+static inline drv_floats drv_min(drv_floats a, drv_floats b) { return (drv_floats)_mm256_min_ps((__m256)a, (__m256)b); }
+static inline drv_floats drv_max(drv_floats a, drv_floats b) { return (drv_floats)_mm256_max_ps((__m256)a, (__m256)b); }
 
 static inline uint32_t drv_movemask(drv_ints mask) { return (uint32_t)_mm256_movemask_ps((__m256)mask); }
 
@@ -147,6 +151,9 @@ static inline void drv_store_halves(uint16_t *to, drv_floats values) {
 /* ---- SSE2 ---- */
 #if defined(__SSE2__)
 
+static inline drv_floats drv_min(drv_floats a, drv_floats b) { return (drv_floats)_mm_min_ps((__m128)a, (__m128)b); }
+static inline drv_floats drv_max(drv_floats a, drv_floats b) { return (drv_floats)_mm_max_ps((__m128)a, (__m128)b); }
+
 static inline uint32_t drv_movemask(drv_ints mask) { return (uint32_t)_mm_movemask_ps((__m128)mask); }
 
 static inline uint32_t drv_movemask_le(drv_floats values, float limit) {
@@ -164,6 +171,16 @@ static inline drv_floats drv_clip_unit(drv_floats values) {
 
 /* ---- portable ---- */
 #else
+
+static inline drv_floats drv_min(drv_floats a, drv_floats b) {
+    const drv_ints less = a < b;
+    return (drv_floats)((less & (drv_ints)a) | (~less & (drv_ints)b));
+}
+
+static inline drv_floats drv_max(drv_floats a, drv_floats b) {
+    const drv_ints greater = a > b;
+    return (drv_floats)((greater & (drv_ints)a) | (~greater & (drv_ints)b));
+}
 
 static inline uint32_t drv_movemask(drv_ints mask) {
     uint32_t bits = 0;

@@ -38,21 +38,126 @@ drv_corridor drv_corridor_of(const drv_world *world, const drv_paths *paths, int
 
 float drv_forecast_m(float speed_mps) { return speed_mps > moving_mps ? forecast_s * speed_mps : 0.0f; }
 
-int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,
-                          const drv_corridor *corridor, float forecast_m, int32_t *near) {
+/* ---- vehicles near it ---- */
+
+/* The square of the distance from a corridor's vehicle within which other vehicles are near. */
+static float reach_m2_of(const drv_world *world, const drv_corridor *corridor, float forecast_m) {
     const float reach_m =
         corridor->length_m + corridor->half_width_m + world->scene->largest_radius_m + forecast_m;
+    return reach_m * reach_m;
+}
+
+/* Appends entry `first` + i of on_map for each bit i that is set, but not that of the corridor's vehicle; returns the
+ * number of entries. */
+static int32_t append_near(const drv_on_map *on_map, int32_t first, uint32_t bits, int32_t vehicle, int32_t *near,
+                           int32_t count) {
+    for (; bits; bits &= bits - 1) {
+        const int32_t index = first + drv_lowest_bit(bits);
+        if (index < on_map->count && on_map->vehicle[index] != vehicle) near[count++] = index;
+    }
+    return count;
+}
+
+int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,
+                          const drv_corridor *corridor, float forecast_m, int32_t *near) {
+    const float reach_m2 = reach_m2_of(world, corridor, forecast_m);
     const drv_floats x_m = drv_splat(corridor->centre.x), y_m = drv_splat(corridor->centre.y);
     int32_t count = 0;
     for (int32_t first = 0; first < on_map->count; first += DRV_WIDTH) {
         const drv_floats distance2 = drv_squared_distances(on_map->x_m + first, on_map->y_m + first, x_m, y_m);
-        for (uint32_t bits = drv_movemask_le(distance2, reach_m * reach_m); bits; bits &= bits - 1) {
-            const int32_t index = first + drv_lowest_bit(bits);
-            if (index < on_map->count && on_map->vehicle[index] != vehicle) near[count++] = index;
-        }
+        count = append_near(on_map, first, drv_movemask_le(distance2, reach_m2), vehicle, near, count);
     }
     return count;
 }
+
+void drv_corridor_forecast(const drv_world *world, drv_scratch *scratch) {
+    const drv_forecast *out = &scratch->forecast;
+    const int32_t count = scratch->on_map.count, rule_first = drv_scene_rule_first(world->scene);
+    const int32_t rule_end = rule_first + world->scene->rule_based_count;
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t vehicle = scratch->on_map.vehicle[i];
+        const bool follows_path = vehicle >= rule_first && vehicle < rule_end;
+        const float half_m = follows_path ? 0.0f : 0.5f * drv_forecast_m(world->speed_mps[vehicle]);
+        out->x_m[i] = world->x_m[vehicle] + half_m * world->cos_heading[vehicle];
+        out->y_m[i] = world->y_m[vehicle] + half_m * world->sin_heading[vehicle];
+        out->radius_m[i] = world->scene->radius_m[vehicle] + half_m;
+    }
+    for (int32_t i = count; i < count + DRV_SIMD_PAD; i++) out->x_m[i] = out->y_m[i] = out->radius_m[i] = 0.0f;
+}
+
+/* A rectangle in the frame of a corridor's vehicle that contains the vehicle's centre and all points of the corridor. */
+typedef struct corridor_box {
+    drv_point origin, ahead; /* the frame */
+    float ahead_m, left_m;   /* the middle of the rectangle */
+    float half_ahead_m, half_left_m;
+} corridor_box;
+
+/* Returns the middle of the range from the lowest element of one vector to the highest of another; writes half its
+ * length. */
+static float range_middle(drv_floats low_m, drv_floats high_m, float *half_m) {
+    float low = low_m[0], high = high_m[0];
+    for (int32_t i = 1; i < DRV_WIDTH; i++) {
+        low = drv_smaller(low, low_m[i]);
+        high = drv_larger(high, high_m[i]);
+    }
+    *half_m = 0.5f * (high - low);
+    return 0.5f * (high + low);
+}
+
+static corridor_box corridor_box_of(const drv_world *world, const drv_corridor *corridor, int32_t vehicle) {
+    corridor_box out = {.origin = corridor->centre,
+                        .ahead = {world->cos_heading[vehicle], world->sin_heading[vehicle]}};
+    const drv_paths *paths = corridor->paths;
+    const drv_floats x_m = drv_splat(out.origin.x), y_m = drv_splat(out.origin.y);
+    const drv_floats cosine = drv_splat(out.ahead.x), sine = drv_splat(out.ahead.y);
+    drv_floats lowest_ahead = drv_splat(0.0f), highest_ahead = lowest_ahead;
+    drv_floats lowest_left = lowest_ahead, highest_left = lowest_ahead;
+    for (int32_t i = 0; i < corridor->count; i += DRV_WIDTH) {
+        const drv_floats x = drv_load(paths->x_m + corridor->first + i) - x_m;
+        const drv_floats y = drv_load(paths->y_m + corridor->first + i) - y_m;
+        /* points past the end of the corridor count as the vehicle's centre */
+        const drv_ints inside = drv_iota(i) < corridor->count;
+        const drv_floats ahead = (drv_floats)((drv_ints)(x * cosine + y * sine) & inside);
+        const drv_floats left = (drv_floats)((drv_ints)(y * cosine - x * sine) & inside);
+        lowest_ahead = drv_min(lowest_ahead, ahead);
+        highest_ahead = drv_max(highest_ahead, ahead);
+        lowest_left = drv_min(lowest_left, left);
+        highest_left = drv_max(highest_left, left);
+    }
+    out.ahead_m = range_middle(lowest_ahead, highest_ahead, &out.half_ahead_m);
+    out.left_m = range_middle(lowest_left, highest_left, &out.half_left_m);
+    return out;
+}
+
+int32_t drv_corridor_candidates(const drv_world *world, drv_scratch *scratch, int32_t vehicle,
+                                const drv_corridor *corridor, float forecast_m) {
+    /* the rectangle, larger by what first_overlap adds to a box, of which the corners are farthest away */
+    const corridor_box box = corridor_box_of(world, corridor, vehicle);
+    const float margin_m = fabsf(corridor->left_m) + 1.5f * corridor->half_width_m + drv_rounding_m;
+    const drv_floats x_m = drv_splat(box.origin.x), y_m = drv_splat(box.origin.y);
+    const drv_floats cosine = drv_splat(box.ahead.x), sine = drv_splat(box.ahead.y);
+    const drv_floats middle_ahead = drv_splat(box.ahead_m), middle_left = drv_splat(box.left_m);
+    const drv_floats half_ahead = drv_splat(box.half_ahead_m + margin_m);
+    const drv_floats half_left = drv_splat(box.half_left_m + margin_m);
+
+    /* the vehicles near it whose circle meets the rectangle */
+    const drv_on_map *on_map = &scratch->on_map;
+    const drv_forecast *forecast = &scratch->forecast;
+    const float reach_m2 = reach_m2_of(world, corridor, forecast_m);
+    int32_t count = 0;
+    for (int32_t first = 0; first < on_map->count; first += DRV_WIDTH) {
+        const drv_floats distance2 = drv_squared_distances(on_map->x_m + first, on_map->y_m + first, x_m, y_m);
+        const drv_floats x = drv_load(forecast->x_m + first) - x_m, y = drv_load(forecast->y_m + first) - y_m;
+        const drv_floats radius = drv_load(forecast->radius_m + first);
+        const drv_ints meets = drv_mask_le(drv_abs(x * cosine + y * sine - middle_ahead), half_ahead + radius) &
+                               drv_mask_le(drv_abs(y * cosine - x * sine - middle_left), half_left + radius) &
+                               drv_mask_le(distance2, drv_splat(reach_m2));
+        count = append_near(on_map, first, drv_movemask(meets), vehicle, scratch->near, count);
+    }
+    return count;
+}
+
+/* ---- what is in the way ---- */
 
 /* Returns the first point of a corridor within its half width of a box, counted from the first of the corridor; -1 if
  * there is none. The corners of the grown box are not rounded. */

@@ -43,6 +43,15 @@ DRV_STEP_API float drv_forecast_m(float speed_mps);
 DRV_STEP_API int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,
                                        const drv_corridor *corridor, float forecast_m, int32_t *near);
 
+/* Writes to scratch->forecast, for each vehicle on the map, a circle that contains its box until the end of its
+ * forecast. Rule-based vehicles, which follow known paths, have no forecast. */
+DRV_STEP_API void drv_corridor_forecast(const drv_world *world, drv_scratch *scratch);
+
+/* As drv_corridor_near, to scratch->near, but without vehicles that scratch->forecast shows to be outside of the
+ * corridor. `forecast_m` is the longest forecast. */
+DRV_STEP_API int32_t drv_corridor_candidates(const drv_world *world, drv_scratch *scratch, int32_t vehicle,
+                                             const drv_corridor *corridor, float forecast_m);
+
 /* Whether another vehicle is ahead in a corridor, and if so, where. */
 DRV_STEP_API bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int32_t other,
                                     drv_lead *out);

@@ -89,8 +89,7 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
     corridor.left_m = left_m;
 
     /* the vehicles near it */
-    const int32_t near =
-        drv_corridor_near(world, &scratch->on_map, own->vehicle, &corridor, around.forecast_m, scratch->near);
+    const int32_t near = drv_corridor_candidates(world, scratch, own->vehicle, &corridor, around.forecast_m);
     for (int32_t i = 0; i < near; i++) {
         const int32_t other = scratch->on_map.vehicle[scratch->near[i]];
         drv_lead lead;
@@ -156,6 +155,7 @@ static bool follows_rules(const drv_world *world, int32_t vehicle) {
 void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {
     const int32_t first = drv_scene_rule_first(world->scene);
     drv_on_map_list(world, scratch);
+    drv_corridor_forecast(world, scratch);
     drv_stopping_update(world, scratch);
     const surroundings around = {drv_claims_update(world, scratch), longest_forecast_m(world)};
     if (drv_hands_back(world)) drv_hand_back_decide(world, scratch);

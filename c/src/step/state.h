@@ -277,6 +277,11 @@ typedef struct drv_on_map {
     float *z_m;       /* valid where the scene has heights */
 } drv_on_map;
 
+/* Circles that contain the boxes of vehicles until the end of their forecasts, by index in drv_on_map. */
+typedef struct drv_forecast {
+    float *x_m, *y_m, *radius_m;
+} drv_forecast;
+
 /* A zone of a path that a rule-based vehicle is in or near. */
 typedef struct drv_claim {
     int32_t path, zone;
@@ -303,6 +308,7 @@ typedef struct drv_scratch {
     float *observation;     /* one observation vector */
     drv_on_map on_map;      /* valid after drv_on_map_list; vehicles + DRV_SIMD_PAD */
     int32_t *near;          /* indices in on_map; as many as vehicles, none where no scene has rule-based ones */
+    drv_forecast forecast;  /* valid after drv_corridor_forecast; as long as those of on_map, none likewise */
     drv_claim *claims;      /* DRV_CLAIMS per rule-based vehicle */
     float *stop_m;          /* of each path; valid after drv_stopping_update, none where lights have no effect */
     int32_t halted;         /* agents that the step stopped or removed; valid after drv_trial_judge */
