@@ -43,35 +43,36 @@ static drv_record_errors errors_in_effect(const drv_world *world, int32_t agent,
     return errors;
 }
 
-/* Errors of some consecutive slots, as standard normal numbers. */
+/* Errors of some consecutive slots, in the units of observations. */
 enum { BLOCK = 16 };
-typedef struct normal_block {
-    float ahead[BLOCK], left[BLOCK], turn[BLOCK], speed[BLOCK];
-} normal_block;
+typedef struct error_block {
+    float ahead[BLOCK], left[BLOCK], turn_cos[BLOCK], turn_sin[BLOCK], speed[BLOCK];
+} error_block;
 
-/* Draws the errors of the slots from `first` on; a loop without a branch, which compilers vectorise. */
-static void draw_block(uint64_t key, int32_t first, normal_block *out) {
+/* Draws the errors of the slots from `first` on; a loop without a branch, which compilers vectorise. `errors` has
+ * standard deviations in the units of observations, but for that of the heading. */
+static void draw_block(uint64_t key, int32_t first, drv_record_errors errors, error_block *out) {
     for (int32_t i = 0; i < BLOCK; i++) {
         const drv_point shift = drv_normal_pair(drv_random_draw(key, 2 * (uint32_t)(first + i)));
         const drv_point others = drv_normal_pair(drv_random_draw(key, 2 * (uint32_t)(first + i) + 1));
-        out->ahead[i] = shift.x;
-        out->left[i] = shift.y;
-        out->turn[i] = others.x;
-        out->speed[i] = others.y;
+        const drv_point turn = drv_direction(errors.heading_rad * others.x);
+        out->ahead[i] = errors.position_m * shift.x;
+        out->left[i] = errors.position_m * shift.y;
+        out->turn_cos[i] = turn.x;
+        out->turn_sin[i] = turn.y;
+        out->speed[i] = errors.speed_mps * others.y;
     }
 }
 
-/* Moves and turns a record in the agent's frame, by entry i of a block. `errors` has standard deviations in the units
- * of observations, but for that of the heading. */
-static void perturb_record(float *record, drv_record_errors errors, const normal_block *normal, int32_t i) {
-    const drv_point turn = drv_direction(errors.heading_rad * normal->turn[i]);
+/* Moves and turns a record in the agent's frame, by entry i of a block. */
+static void perturb_record(float *record, const error_block *error, int32_t i, bool has_speed) {
     const float ahead_x = record[PARTNER_DIRECTION_X], ahead_y = record[PARTNER_DIRECTION_Y];
-    record[PARTNER_X] = clipped(record[PARTNER_X] + errors.position_m * normal->ahead[i]);
-    record[PARTNER_Y] = clipped(record[PARTNER_Y] + errors.position_m * normal->left[i]);
-    record[PARTNER_DIRECTION_X] = clipped(ahead_x * turn.x - ahead_y * turn.y);
-    record[PARTNER_DIRECTION_Y] = clipped(ahead_y * turn.x + ahead_x * turn.y);
-    if (errors.speed_mps > 0.0f) /* in a set whose records have a speed */
-        record[PARTNER_SPEED] = clipped(record[PARTNER_SPEED] + errors.speed_mps * normal->speed[i]);
+    const float turn_cos = error->turn_cos[i], turn_sin = error->turn_sin[i];
+    record[PARTNER_X] = clipped(record[PARTNER_X] + error->ahead[i]);
+    record[PARTNER_Y] = clipped(record[PARTNER_Y] + error->left[i]);
+    record[PARTNER_DIRECTION_X] = clipped(ahead_x * turn_cos - ahead_y * turn_sin);
+    record[PARTNER_DIRECTION_Y] = clipped(ahead_y * turn_cos + ahead_x * turn_sin);
+    if (has_speed) record[PARTNER_SPEED] = clipped(record[PARTNER_SPEED] + error->speed[i]);
 }
 
 /* Drops and perturbs the records of a set; those that are left fill its first slots, in their order. */
@@ -86,14 +87,16 @@ static void degrade_set(const drv_world *world, int32_t agent, int32_t index, fl
 
     const uint64_t noise = key_of(world, agent, STREAM_NOISE + STREAMS_OF_SET * index);
     const uint64_t dropout = key_of(world, agent, STREAM_DROPOUT + STREAMS_OF_SET * index);
-    normal_block normal;
+    const bool has_dropout = errors.dropout > 0.0f;
+    const bool has_speed = errors.speed_mps > 0.0f; /* in a set whose records have a speed */
+    error_block error;
     int32_t slot = 0, kept = 0;
     for (; slot < layout->set[index].slots && records[slot * SIZE + PARTNER_KIND] > 0.0f; slot++) {
-        if (has_noise && slot % BLOCK == 0) draw_block(noise, slot, &normal);
+        if (has_noise && slot % BLOCK == 0) draw_block(noise, slot, errors, &error);
         float *record = records + kept * SIZE; /* at or before that of the slot */
         memmove(record, records + slot * SIZE, SIZE * sizeof *record);
-        if (has_noise) perturb_record(record, errors, &normal, slot % BLOCK);
-        kept += !is_dropped(dropout, slot, errors.dropout);
+        if (has_noise) perturb_record(record, &error, slot % BLOCK, has_speed);
+        kept += !(has_dropout && is_dropped(dropout, slot, errors.dropout));
     }
     memset(records + kept * SIZE, 0, (size_t)((slot - kept) * SIZE) * sizeof *records);
 }
