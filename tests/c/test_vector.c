@@ -48,6 +48,17 @@ TEST(compress_store_packs_the_chosen_items) {
     }
 }
 
+TEST(integers_are_those_towards_zero) {
+    drv_floats values;
+    for (int32_t i = 0; i < DRV_WIDTH; i++) values[i] = (float)(3 * i - 7) * 0.375f;
+    const drv_ints whole = drv_truncate(values);
+    const drv_floats back = drv_from_ints(whole);
+    for (int32_t i = 0; i < DRV_WIDTH; i++) {
+        CHECK(whole[i] == (int32_t)truncf(values[i]), "%g: %d", (double)values[i], whole[i]);
+        CHECK(back[i] == truncf(values[i]), "%d: %g", whole[i], (double)back[i]);
+    }
+}
+
 TEST(elements_are_swapped_clipped_and_summed) {
     const drv_ints numbers = drv_iota(5);
     drv_floats values;

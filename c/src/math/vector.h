@@ -44,6 +44,11 @@ static inline drv_floats drv_splat(float value) { return value - (drv_floats){0}
 
 static inline drv_floats drv_abs(drv_floats values) { return (drv_floats)((drv_ints)values & 0x7fffffff); }
 
+/* The integers towards 0; the values are in their range. */
+static inline drv_ints drv_truncate(drv_floats values) { return __builtin_convertvector(values, drv_ints); }
+
+static inline drv_floats drv_from_ints(drv_ints values) { return __builtin_convertvector(values, drv_floats); }
+
 /* (first, first + 1, .., first + DRV_WIDTH - 1). */
 static inline drv_ints drv_iota(int32_t first) {
     static const int32_t indices[DRV_SIMD_PAD] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -85,7 +85,7 @@ void drv_corridor_forecast(const drv_world *world, drv_scratch *scratch) {
     for (int32_t i = count; i < count + DRV_SIMD_PAD; i++) out->x_m[i] = out->y_m[i] = out->radius_m[i] = 0.0f;
 }
 
-/* A rectangle in the frame of a corridor's vehicle that contains the vehicle's centre and all points of the corridor. */
+/* A rectangle in the frame of a corridor's vehicle that contains its centre and all points of the corridor. */
 typedef struct corridor_box {
     drv_point origin, ahead; /* the frame */
     float ahead_m, left_m;   /* the middle of the rectangle */

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/bits.h"
 #include "math/geometry.h"
+#include "math/vector.h"
 #include "step/goals.h"
 #include "step/height.h"
 #include "step/vehicle_box.h"
@@ -22,129 +24,227 @@ enum { FILLED = 255, STOP = 255, PREPARE_TO_STOP = 170, GO = 85 };
 
 /* The image of one agent. */
 typedef struct image {
-    uint8_t *layer[DRV_IMAGE_LAYER_COUNT]; /* NULL: the config does not have it */
-    int32_t size;                          /* of its sides */
-    float middle;                          /* row, and column, of the agent's centre */
+    uint8_t *pixels;
+    int32_t layer[DRV_IMAGE_LAYER_COUNT]; /* the index of its first pixel; -1: the config does not have it */
+    int32_t size;                         /* of its sides */
+    float middle;                         /* row, and column, of the agent's centre */
     float pixels_per_m;
     drv_point origin, ahead; /* the agent's pose in the scene's frame */
 } image;
 
-typedef struct pixel_vector {
-    float row, column;
-} pixel_vector;
+/* DRV_WIDTH positions or directions in an image. */
+typedef struct pixel_vectors {
+    drv_floats row, column;
+} pixel_vectors;
 
-typedef struct pixel_range {
-    float low, high;
-} pixel_range;
+/* DRV_WIDTH ranges of positions along rows or columns. */
+typedef struct pixel_ranges {
+    drv_floats low, high;
+} pixel_ranges;
 
-static pixel_vector direction_in(const image *in, drv_point direction) {
-    return (pixel_vector){-(direction.x * in->ahead.x + direction.y * in->ahead.y),
-                          -(direction.y * in->ahead.x - direction.x * in->ahead.y)};
+static pixel_vectors directions_in(const image *in, drv_floats x, drv_floats y) {
+    return (pixel_vectors){-(x * in->ahead.x + y * in->ahead.y), -(y * in->ahead.x - x * in->ahead.y)};
 }
 
-static pixel_vector position_in(const image *in, drv_point point) {
-    const pixel_vector offset = direction_in(in, (drv_point){point.x - in->origin.x, point.y - in->origin.y});
-    return (pixel_vector){in->middle + offset.row * in->pixels_per_m, in->middle + offset.column * in->pixels_per_m};
+static pixel_vectors positions_in(const image *in, drv_floats x_m, drv_floats y_m) {
+    const pixel_vectors offset = directions_in(in, x_m - in->origin.x, y_m - in->origin.y);
+    return (pixel_vectors){in->middle + offset.row * in->pixels_per_m, in->middle + offset.column * in->pixels_per_m};
+}
+
+/* ---- runs of pixels ---- */
+
+/* The first rows or columns whose centres are in ranges, and their numbers; 0 or less for none. */
+typedef struct spans {
+    drv_ints first, count;
+} spans;
+
+static spans spans_of(pixel_ranges of, int32_t size) {
+    const drv_floats end = drv_splat((float)size);
+    const drv_floats low = drv_min(drv_max(of.low, drv_splat(0.0f)), end);
+    const drv_floats high = drv_min(drv_max(of.high, drv_splat(-1.0f)), end - 1.0f);
+    const drv_ints below = drv_truncate(low), first = below - (drv_from_ints(below) < low); /* rounded up */
+    return (spans){first, (drv_truncate(high) + 1 - first) & drv_mask_le(low, high)};
+}
+
+/* Runs of pixels in one row each. The runs of many boxes are listed before any is filled: branches by the length of a
+ * run are often predicted wrong, which takes little time where the length was known long before. */
+enum { RUNS = 256 };
+typedef struct run_list {
+    const image *in;
+    uint8_t value;
+    int32_t count;
+    int32_t start[RUNS + DRV_WIDTH];  /* the index of the first pixel */
+    int32_t length[RUNS + DRV_WIDTH]; /* 0 or less: none */
+} run_list;
+
+/* Makes a list empty; the pixels of its runs will be set to a value. */
+static void begin_runs(run_list *runs, const image *in, uint8_t value) {
+    runs->in = in;
+    runs->value = value;
+    runs->count = 0;
+}
+
+/* Fills the listed runs and empties the list. Most runs are of a line and have a few pixels: for these, four stores
+ * that may coincide are faster than a call of memset. */
+static void fill_runs(run_list *runs) {
+    uint8_t unused; /* stands for the pixel of a run without pixels */
+    for (int32_t i = 0; i < runs->count; i++) {
+        const bool is_empty = runs->length[i] <= 0;
+        const int32_t last = is_empty ? 0 : runs->length[i] - 1;
+        uint8_t *pixel = is_empty ? &unused : runs->in->pixels + runs->start[i];
+        if (last > 3) memset(pixel, runs->value, (size_t)last + 1);
+        else pixel[0] = pixel[last / 2] = pixel[(last + 1) / 2] = pixel[last] = runs->value;
+    }
+    runs->count = 0;
+}
+
+/* Lists the pixels in ranges of columns of `count` rows, of which DRV_WIDTH are listed at most. */
+static void list_runs(run_list *runs, int32_t layer, int32_t first_row, int32_t count, pixel_ranges columns) {
+    const spans found = spans_of(columns, runs->in->size);
+    const drv_ints start = drv_iota(first_row) * runs->in->size + found.first + layer;
+    memcpy(runs->start + runs->count, &start, sizeof start);
+    memcpy(runs->length + runs->count, &found.count, sizeof found.count);
+    runs->count += count < DRV_WIDTH ? count : DRV_WIDTH;
+    if (runs->count >= RUNS) fill_runs(runs);
 }
 
 /* ---- shapes ---- */
 
-/* Rows or columns from `first` up to, and without, `end`. */
-typedef struct span {
-    int32_t first, end;
-} span;
+/* DRV_WIDTH boxes in an image; halves of their sizes. */
+typedef struct box_block {
+    pixel_vectors centre, ahead;
+    pixel_vectors inverse; /* of the elements of `ahead` */
+    drv_floats half_length, half_width, half_columns;
+    spans rows; /* those of the image; none where all columns are outside of it */
+} box_block;
 
-/* Those of an image whose centres are in a range. */
-static span span_of(pixel_range of, int32_t size) {
-    const float low = drv_larger(of.low, 0.0f), high = drv_smaller(of.high, (float)(size - 1));
-    if (low > high) return (span){0, 0};
-    const int32_t below = (int32_t)low;
-    return (span){below + ((float)below < low), (int32_t)high + 1};
+/* Inverses of slopes; 0 for one so near 0 that it makes no difference within an image. */
+static drv_floats inverses_of(drv_floats slope) {
+    return (drv_floats)((drv_ints)(1.0f / slope) & drv_mask_le(drv_splat(1e-6f), drv_abs(slope)));
 }
 
-/* Sets the pixels of a row whose centres are in a range. Most ranges are of a line and hold a few: for these, four
- * stores that may coincide are faster than a call of memset. */
-static void fill_row(const image *in, uint8_t *layer, int32_t row, pixel_range columns, uint8_t value) {
-    const span of = span_of(columns, in->size);
-    const int32_t count = of.end - of.first;
-    uint8_t *pixel = layer + row * in->size + of.first;
-    if (count > 4) memset(pixel, value, (size_t)count);
-    else if (count > 0) pixel[0] = pixel[(count - 1) / 2] = pixel[count / 2] = pixel[count - 1] = value;
+static box_block block_of(const image *in, pixel_vectors centre, pixel_vectors ahead, drv_floats half_length_m,
+                          drv_floats half_width_m) {
+    const drv_floats lowest = drv_splat(half_size_lowest);
+    const drv_floats half_length = drv_max(half_length_m * in->pixels_per_m, lowest);
+    const drv_floats half_width = drv_max(half_width_m * in->pixels_per_m, lowest);
+    const drv_floats half_rows = half_length * drv_abs(ahead.row) + half_width * drv_abs(ahead.column);
+    const drv_floats half_columns = half_length * drv_abs(ahead.column) + half_width * drv_abs(ahead.row);
+    spans rows = spans_of((pixel_ranges){centre.row - half_rows, centre.row + half_rows}, in->size);
+    rows.count &= drv_mask_le(drv_splat(0.0f), centre.column + half_columns);
+    rows.count &= drv_mask_le(centre.column - half_columns, drv_splat((float)(in->size - 1)));
+    const pixel_vectors inverse = {inverses_of(ahead.row), inverses_of(ahead.column)};
+    return (box_block){centre, ahead, inverse, half_length, half_width, half_columns, rows};
 }
 
-/* The inverse of a slope; 0 for one so near 0 that it makes no difference within an image. */
-static float inverse_of(float slope) { return fabsf(slope) < 1e-6f ? 0.0f : 1.0f / slope; }
-
-/* The x of a range for which |offset + slope * x| <= limit, by the inverse of the slope. */
-static pixel_range restricted(pixel_range x, float offset, float inverse_slope, float limit) {
+/* The x of ranges for which |offset + slope * x| <= limit, by the inverse of the slope. */
+static pixel_ranges restricted(pixel_ranges x, drv_floats offset, float inverse_slope, float limit) {
     if (inverse_slope == 0.0f) return x;
-    const float a = (-limit - offset) * inverse_slope, b = (limit - offset) * inverse_slope;
-    return (pixel_range){drv_larger(x.low, drv_smaller(a, b)), drv_smaller(x.high, drv_larger(a, b))};
+    const drv_floats a = (-limit - offset) * inverse_slope, b = (limit - offset) * inverse_slope;
+    return (pixel_ranges){drv_max(x.low, drv_min(a, b)), drv_min(x.high, drv_max(a, b))};
 }
 
-static void fill_box(const image *in, uint8_t *layer, drv_box box, uint8_t value) {
-    const pixel_vector centre = position_in(in, box.centre), ahead = direction_in(in, box.ahead);
-    const float half_length = drv_larger(box.half_length_m * in->pixels_per_m, half_size_lowest);
-    const float half_width = drv_larger(box.half_width_m * in->pixels_per_m, half_size_lowest);
-    const float half_rows = half_length * fabsf(ahead.row) + half_width * fabsf(ahead.column);
-    const float half_columns = half_length * fabsf(ahead.column) + half_width * fabsf(ahead.row);
-    const pixel_range columns = {centre.column - half_columns, centre.column + half_columns};
-    const span rows = span_of((pixel_range){centre.row - half_rows, centre.row + half_rows}, in->size);
-    if (columns.high < 0.0f || columns.low > (float)(in->size - 1)) return;
-    /* A pixel that is y rows and x columns from the centre is y * ahead.row + x * ahead.column ahead of it in the box,
-     * and x * ahead.row - y * ahead.column to the side. */
-    const float inverse_row = inverse_of(ahead.row), inverse_column = inverse_of(ahead.column);
-    for (int32_t row = rows.first; row < rows.end; row++) {
-        const float y = (float)row - centre.row;
-        pixel_range x = {-half_columns, half_columns};
-        x = restricted(x, y * ahead.row, inverse_column, half_length);
-        x = restricted(x, -y * ahead.column, inverse_row, half_width);
-        fill_row(in, layer, row, (pixel_range){centre.column + x.low, centre.column + x.high}, value);
+/* Lists the pixels of box i of a block. */
+static void list_box(run_list *runs, int32_t layer, const box_block *box, int32_t i) {
+    const float ahead_row = box->ahead.row[i], ahead_column = box->ahead.column[i], centre_row = box->centre.row[i];
+    const int32_t first = box->rows.first[i], count = box->rows.count[i];
+    /* A pixel that is y rows and x columns from the centre is y * ahead_row + x * ahead_column ahead of it in the box,
+     * and x * ahead_row - y * ahead_column to the side. */
+    for (int32_t row = 0; row < count; row += DRV_WIDTH) {
+        const drv_floats y = drv_from_ints(drv_iota(first + row)) - centre_row;
+        pixel_ranges x = {drv_splat(-box->half_columns[i]), drv_splat(box->half_columns[i])};
+        x = restricted(x, y * ahead_row, box->inverse.column[i], box->half_length[i]);
+        x = restricted(x, -y * ahead_column, box->inverse.row[i], box->half_width[i]);
+        const pixel_ranges columns = {box->centre.column[i] + x.low, box->centre.column[i] + x.high};
+        list_runs(runs, layer, first + row, count - row, columns);
     }
 }
 
-static void fill_disc(const image *in, uint8_t *layer, pixel_vector centre, float radius_m, uint8_t value) {
+static void fill_box(const image *in, int32_t layer, drv_box box, uint8_t value) {
+    run_list runs;
+    begin_runs(&runs, in, value);
+    const box_block block = block_of(in, positions_in(in, drv_splat(box.centre.x), drv_splat(box.centre.y)),
+                                     directions_in(in, drv_splat(box.ahead.x), drv_splat(box.ahead.y)),
+                                     drv_splat(box.half_length_m), drv_splat(box.half_width_m));
+    list_box(&runs, layer, &block, 0);
+    fill_runs(&runs);
+}
+
+static void fill_disc(const image *in, int32_t layer, float row, float column, float radius_m, uint8_t value) {
     const float radius = drv_larger(radius_m * in->pixels_per_m, half_size_lowest);
-    const span rows = span_of((pixel_range){centre.row - radius, centre.row + radius}, in->size);
-    for (int32_t row = rows.first; row < rows.end; row++) {
-        const float y = (float)row - centre.row;
-        const float half = sqrtf(drv_larger(radius * radius - y * y, 0.0f));
-        fill_row(in, layer, row, (pixel_range){centre.column - half, centre.column + half}, value);
+    const spans rows = spans_of((pixel_ranges){drv_splat(row - radius), drv_splat(row + radius)}, in->size);
+    run_list runs;
+    begin_runs(&runs, in, value);
+    for (int32_t past = 0; past < rows.count[0]; past += DRV_WIDTH) {
+        const int32_t first = rows.first[0] + past;
+        drv_floats half;
+        for (int32_t i = 0; i < DRV_WIDTH; i++) {
+            const float y = (float)(first + i) - row;
+            half[i] = sqrtf(drv_larger(radius * radius - y * y, 0.0f));
+        }
+        list_runs(&runs, layer, first, rows.count[0] - past, (pixel_ranges){column - half, column + half});
     }
+    fill_runs(&runs);
 }
 
 /* ---- layers ---- */
 
-/* The layer of the segments of a road; NULL if they are not drawn. */
-static uint8_t *layer_of_road(const image *in, uint8_t road_kind) {
+/* The layer of the segments of a road; -1 if they are not drawn. */
+static int32_t layer_of_road(const image *in, uint8_t road_kind) {
     switch (road_kind) {
     case DRV_ROAD_LANE: return in->layer[DRV_IMAGE_LANES];
     case DRV_ROAD_LINE: return in->layer[DRV_IMAGE_LINES];
     case DRV_ROAD_EDGE: return in->layer[DRV_IMAGE_EDGES];
     case DRV_ROAD_CROSSWALK: return in->layer[DRV_IMAGE_CROSSWALKS];
-    default: return NULL;
+    default: return -1;
+    }
+}
+
+/* The boxes of the segments from `first` on. */
+static box_block block_of_segments(const image *in, const drv_segments *segments, int32_t first) {
+    const drv_floats half_length_m = drv_load(segments->half_length_m + first);
+    /* points have no direction; any will do */
+    const drv_ints is_line = ~drv_mask_le(half_length_m, drv_splat(0.0f));
+    const drv_floats along_x = drv_load(segments->along_x + first), along_y = drv_load(segments->along_y + first);
+    const drv_floats x = (drv_floats)((is_line & (drv_ints)along_x) | (~is_line & (drv_ints)drv_splat(1.0f)));
+    const drv_floats y = (drv_floats)(is_line & (drv_ints)along_y);
+    return block_of(
+        in, positions_in(in, drv_load(segments->middle_x_m + first), drv_load(segments->middle_y_m + first)),
+        directions_in(in, x, y), half_length_m, drv_splat(0.0f));
+}
+
+/* Lists the road segments from `first` up to, and without, `end` that are of the agent's level. */
+static void list_segments(const drv_world *world, int32_t agent, int32_t first, int32_t end, run_list *runs) {
+    const drv_scene *scene = world->scene;
+    for (int32_t block = first; block < end; block += DRV_WIDTH) {
+        const box_block boxes = block_of_segments(runs->in, &scene->segments, block);
+        uint32_t seen = drv_movemask(boxes.rows.count > 0);
+        if (end - block < DRV_WIDTH) seen &= ((uint32_t)1 << (end - block)) - 1;
+        for (; seen; seen &= seen - 1) {
+            const int32_t i = drv_lowest_bit(seen), segment = block + i;
+            const int32_t layer = layer_of_road(runs->in, scene->road_kind[scene->segment_road[segment]]);
+            if (layer < 0) continue;
+            if (scene->has_height &&
+                drv_differs_in_level(world, scene->segments.middle_z_m[segment], world->z_m[agent]))
+                continue;
+            list_box(runs, layer, &boxes, i);
+        }
     }
 }
 
 /* Draws the road segments of the agent's level. */
 static void draw_roads(const drv_world *world, int32_t agent, const image *in) {
     const drv_scene *scene = world->scene;
-    const drv_segments *segments = &scene->segments;
     /* half the diagonal of the image, with sqrt(1/2) rounded up, and half the longest segment */
     const float reach_m = 0.7072f * (float)in->size / in->pixels_per_m + 0.5f * drv_segment_limit_m + drv_rounding_m;
     const drv_window cells = drv_grid_window(&scene->grid, in->origin.x, in->origin.y, reach_m);
+    run_list runs;
+    begin_runs(&runs, in, FILLED);
     for (int32_t row = cells.first_row; row <= cells.last_row; row++) {
-        const int32_t *cell_start = segments->cell_start + row * scene->grid.columns;
-        for (int32_t i = cell_start[cells.first_column]; i < cell_start[cells.last_column + 1]; i++) {
-            uint8_t *layer = layer_of_road(in, scene->road_kind[scene->segment_road[i]]);
-            if (!layer) continue;
-            if (scene->has_height && drv_differs_in_level(world, segments->middle_z_m[i], world->z_m[agent])) continue;
-            const bool is_point = segments->half_length_m[i] == 0.0f; /* without a direction */
-            const drv_point along = {is_point ? 1.0f : segments->along_x[i], is_point ? 0.0f : segments->along_y[i]};
-            const drv_point middle = {segments->middle_x_m[i], segments->middle_y_m[i]};
-            fill_box(in, layer, (drv_box){middle, along, segments->half_length_m[i], 0.0f}, FILLED);
-        }
+        const int32_t *cell_start = scene->segments.cell_start + row * scene->grid.columns;
+        list_segments(world, agent, cell_start[cells.first_column], cell_start[cells.last_column + 1], &runs);
     }
+    fill_runs(&runs);
 }
 
 /* What the pixels of a traffic light or sign are set to; 0: it is not drawn. */
@@ -165,8 +265,8 @@ static uint8_t value_of_control(const drv_world *world, int32_t control) {
 /* Draws the stop lines of traffic lights and signs of the agent's level. */
 static void draw_controls(const drv_world *world, int32_t agent, const image *in) {
     const drv_scene *scene = world->scene;
-    uint8_t *layer = in->layer[DRV_IMAGE_CONTROLS];
-    if (!layer) return;
+    const int32_t layer = in->layer[DRV_IMAGE_CONTROLS];
+    if (layer < 0) return;
     for (int32_t control = 0; control < scene->control_count; control++) {
         const uint8_t value = value_of_control(world, control);
         if (value == 0) continue;
@@ -188,26 +288,28 @@ static uint8_t value_of_speed(const drv_world *world, int32_t vehicle) {
 /* Draws the agent and, unless it is blind, all other vehicles of its level. */
 static void draw_vehicles(const drv_world *world, int32_t agent, const drv_on_map *on_map, const image *in) {
     const bool is_blind = world->sizes.disturbed_agents > 0 && world->blind_steps[agent] > 0;
-    uint8_t *partners = is_blind ? NULL : in->layer[DRV_IMAGE_PARTNERS], *self = in->layer[DRV_IMAGE_SELF];
-    for (int32_t i = 0; partners && i < on_map->count; i++) {
+    const int32_t partners = is_blind ? -1 : in->layer[DRV_IMAGE_PARTNERS], self = in->layer[DRV_IMAGE_SELF];
+    for (int32_t i = 0; partners >= 0 && i < on_map->count; i++) {
         const int32_t vehicle = on_map->vehicle[i];
         if (vehicle != agent && !drv_is_apart(world, vehicle, agent))
             fill_box(in, partners, drv_vehicle_box(world, vehicle), value_of_speed(world, vehicle));
     }
-    if (self) fill_box(in, self, drv_vehicle_box(world, agent), value_of_speed(world, agent));
+    if (self >= 0) fill_box(in, self, drv_vehicle_box(world, agent), value_of_speed(world, agent));
 }
 
 /* Draws the agent's goal, if it is observed: one outside of the image at the border, in the direction of the goal. */
 static void draw_goal(const drv_world *world, int32_t agent, const image *in) {
-    if (!in->layer[DRV_IMAGE_GOAL] || !drv_goals_is_observed(world, agent)) return;
-    pixel_vector goal = position_in(in, (drv_point){world->goal_x_m[agent], world->goal_y_m[agent]});
-    const float rows = goal.row - in->middle, columns = goal.column - in->middle;
+    if (in->layer[DRV_IMAGE_GOAL] < 0 || !drv_goals_is_observed(world, agent)) return;
+    const pixel_vectors goals =
+        positions_in(in, drv_splat(world->goal_x_m[agent]), drv_splat(world->goal_y_m[agent]));
+    float row = goals.row[0], column = goals.column[0];
+    const float rows = row - in->middle, columns = column - in->middle;
     const float farther = drv_larger(fabsf(rows), fabsf(columns));
     if (farther > in->middle) {
-        goal.row = in->middle + rows * (in->middle / farther);
-        goal.column = in->middle + columns * (in->middle / farther);
+        row = in->middle + rows * (in->middle / farther);
+        column = in->middle + columns * (in->middle / farther);
     }
-    fill_disc(in, in->layer[DRV_IMAGE_GOAL], goal, world->config->goal_radius_m, FILLED);
+    fill_disc(in, in->layer[DRV_IMAGE_GOAL], row, column, world->config->goal_radius_m, FILLED);
 }
 
 /* ---- images ---- */
@@ -223,16 +325,16 @@ void drv_image_clear(const drv_world *world, int32_t agent) {
 /* The image of an agent, without shapes yet. */
 static image empty_image(const drv_world *world, int32_t agent) {
     const drv_config *config = world->config;
-    image in = {.size = config->image_size,
+    image in = {.pixels = pixels_of(world, agent),
+                .size = config->image_size,
                 .middle = 0.5f * (float)(config->image_size - 1),
                 .pixels_per_m = 1.0f / config->image_metres_per_pixel,
                 .origin = {world->x_m[agent], world->y_m[agent]},
                 .ahead = {world->cos_heading[agent], world->sin_heading[agent]}};
-    uint8_t *next = pixels_of(world, agent);
+    int32_t next = 0;
     for (int32_t i = 0; i < DRV_IMAGE_LAYER_COUNT; i++) {
-        if (!drv_image_has(config, i)) continue;
-        in.layer[i] = next;
-        next += in.size * in.size;
+        in.layer[i] = drv_image_has(config, i) ? next : -1;
+        next += drv_image_has(config, i) ? in.size * in.size : 0;
     }
     drv_image_clear(world, agent);
     return in;
