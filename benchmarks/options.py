@@ -28,6 +28,7 @@ OPTIONS = {
     "hidden, a delay of up to 10 steps": (DEFAULT, {"hidden": {"action_delay_steps": (0, 10)}}),
     "reveal_hidden": (DEFAULT, {"hidden": {"steering_gain": (0.5, 1.5)}, "observation": {"reveal_hidden": True}}),
     "goal_max_speed_mps": (DEFAULT, {"goal_max_speed_mps": 2.0}),
+    "goal_heading_tolerance_rad": (DEFAULT, {"goal_heading_tolerance_rad": 0.2, "observation": {"goals": 1}}),
     "on_goal='next'": (DEFAULT, {"on_goal": "next"}),
     "on_goal='next', 4 observed": (DEFAULT, {"on_goal": "next", "observation": {"goals": 4}}),
     "on_goal='respawn'": (DEFAULT, {"on_goal": "respawn"}),

@@ -321,6 +321,9 @@ class DriveConfig(Checked):
         "levels, in scenes whose roads lie above each other", number(lib.DRV_LEVEL_HEIGHT_M, 1000.0))
     goal_max_speed_mps: float | None = setting(
         None, "m/s", "highest speed at which the goal counts as reached", number(0.0, 150.0, none="any speed"))
+    goal_heading_tolerance_rad: float | None = setting(
+        None, "rad", "largest angle between the agent and the lane at the goal with which the goal counts as reached; "
+        "needs `observation.goals`, which show the direction of the lane", number(0.001, 1.6, none="any heading"))
     on_goal: str = setting(
         "remove", "", "what happens to an agent that reaches its goal; 'next': it has another goal from then on, "
         "`goal_spacing_m` further along the lanes, and is removed where these end before; 'respawn': it appears at a "
@@ -470,6 +473,10 @@ class DriveConfig(Checked):
         if self.observation.goals > 1 and self.on_goal != "next":
             raise ConfigError(f"observation.goals is {self.observation.goals}; with on_goal {self.on_goal!r} it must "
                               "be 0 or 1")
+        if self.goal_heading_tolerance_rad is not None and not self.observation.goals:
+            raise ConfigError(f"goal_heading_tolerance_rad is {self.goal_heading_tolerance_rad}; with "
+                              "observation.goals 0, where agents do not observe the direction of the lane, it must be "
+                              "None")
 
         # Next goals.
         for name, responses in (("goal_spacing_m", ("next",)), ("max_goals", FOLLOWED_GOALS)):

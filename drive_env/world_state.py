@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .binding import lib
 from .config import FOLLOWED_GOALS
 from .errors import checked_int
+from .scenes.scene import Roads
 from .world_range import WorldRange
 
 
@@ -48,9 +49,10 @@ class ReadableWorlds(WorldRange):
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
         had_stop_sign; with `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32,
         how often it has appeared at another start) and start_of (int32, the agent whose start, goal and route in the
-        scene it has: its own index until it respawns). In scenes with scripts also script_frame ((s,) int32), the steps
-        that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this episode has not
-        drawn its option.
+        scene it has: its own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the
+        direction of the lane at the goal, NaN where the goal is on no lane). In scenes with scripts also script_frame
+        ((s,) int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where
+        this episode has not drawn its option.
 
         Raises:
             ConfigError: there is no such world.
@@ -60,6 +62,12 @@ class ReadableWorlds(WorldRange):
         goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)
         counts = ["goals_reached"] if self.config.on_goal in FOLLOWED_GOALS else []
         counts += ["respawns", "start_of"] if self.config.on_goal == "respawn" else []
+        headings = {}
+        if self.config.goal_heading_tolerance_rad is not None:
+            roads = self.roles[state["scene_index"][0]].scene.roads
+            headings["goal_heading_rad"] = np.array([
+                _heading_rad(roads, lane, along_m) for lane, along_m in zip(state["goal_lane"], state["goal_along_m"])],
+                np.float32)
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents = {name: state[name].astype(bool) for name in names}
@@ -67,7 +75,7 @@ class ReadableWorlds(WorldRange):
         scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "goal_m": goal_m,
-                "outcome": state["outcome"], **{name: state[name] for name in counts}, **agents, **scripts}
+                "outcome": state["outcome"], **{name: state[name] for name in counts}, **headings, **agents, **scripts}
 
     def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the onsets of the last step for the agents of a world, (agents,) each.
@@ -106,3 +114,15 @@ class ReadableWorlds(WorldRange):
         world = checked_int("world", world, 0, self.num_worlds - 1)
         self._check_open()
         return self._core.copy_world(world)
+
+
+def _heading_rad(roads: Roads, lane: int, along_m: float) -> float:
+    """The direction of a lane at a length along it; NaN for the lane -1, and where points of a lane coincide."""
+    if lane < 0:
+        return np.nan
+    points = slice(roads.start[lane], roads.start[lane + 1])
+    dx, dy = np.diff(roads.x_m[points]), np.diff(roads.y_m[points])
+    segment = np.searchsorted(np.cumsum(np.hypot(dx, dy))[:-1], along_m, side="right")
+    if len(dx) == 0 or dx[segment] == dy[segment] == 0:
+        return np.nan
+    return float(np.arctan2(dy[segment], dx[segment]))

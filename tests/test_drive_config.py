@@ -60,8 +60,8 @@ def test_every_field_keeps_a_plain_value_for_a_scalar_of_numpy(kind, field):
     default = getattr(kind(), field)
     value = np.asarray("all" if field == "control" else 1 if default is None else default)[()]
     assert isinstance(value, np.generic)
-    needed = {"on_goal": "next"} if field == "max_goals" else {}
-    kept = getattr(kind(**needed, **{field: value}), field)
+    needed = {"max_goals": {"on_goal": "next"}, "goal_heading_tolerance_rad": {"observation": {"goals": 1}}}
+    kept = getattr(kind(**needed.get(field, {}), **{field: value}), field)
     assert kept == value and type(kept) in PLAIN
 
 

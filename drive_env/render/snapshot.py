@@ -29,6 +29,7 @@ class Snapshot:
         present: (vehicles,) bool, whether on the map.
         state: (vehicles,) uint8, index into `colours.STATE_NAMES`.
         goal_m: (agents, 2). goal_reached: (agents,) bool, whether that is reached and no other follows.
+        goal_heading_rad: (agents,) heading with which that counts as reached, NaN for any.
         had_goal: (agents,) bool, in this trial.
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
         respawns: (vehicles,) int32, how often it has appeared at another start in this trial; only agents do.
@@ -52,6 +53,7 @@ class Snapshot:
     state: np.ndarray
     goal_m: np.ndarray
     goal_reached: np.ndarray
+    goal_heading_rad: np.ndarray
     had_goal: np.ndarray
     had_collision: np.ndarray
     had_offroad: np.ndarray
@@ -103,5 +105,6 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         present=vehicles["present"], state=state,
         goal_m=trial["goal_m"][:agents].astype(np.float64),
         goal_reached=(trial["had_goal"] & has_last_goal)[:agents],
+        goal_heading_rad=trial.get("goal_heading_rad", np.full(agents, np.nan))[:agents],
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
         respawns=respawns, light_state=batch.light_states(world), coplayer=coplayer)

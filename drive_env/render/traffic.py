@@ -23,6 +23,10 @@ INDEX_HEIGHT_M, MIN_INDEX_PX = 2.4, 9
 """Agent indices are as high as a car is wide, and omitted if that is too small to read."""
 
 MIN_GOAL_PX = 3.0
+
+GOAL_HEADING_LENGTH = 2.0
+"""Length of the line that shows the heading of a goal, from its middle, as a multiple of the radius."""
+
 OPEN_GOAL, CLOSED_GOAL = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
                           for state in (colours.DRIVING, colours.STATIC))
 """Colours of the goals of driving agents and of other agents, paler than the vehicles."""
@@ -65,15 +69,24 @@ def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: n
 
 
 def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float) -> None:
-    """Draws a disc for a reached goal, a blue ring for that of a driving agent, a grey ring for any other."""
+    """Draws a disc for a reached goal, a blue ring for that of a driving agent, a grey ring for any other.
+
+    A line from the middle of a ring has the heading with which the goal counts as reached, if not any does.
+    """
     radius = max(radius_m * camera.pixels_per_m, MIN_GOAL_PX)
     width = max(1.0, 0.25 * camera.pixels_per_m)
-    for place, state, reached in zip(camera.to_pixels(snapshot.goal_m), snapshot.agent_state.tolist(),
-                                     snapshot.goal_reached.tolist(), strict=True):
+    length_m = GOAL_HEADING_LENGTH * radius / camera.pixels_per_m
+    ahead = np.stack([np.cos(snapshot.goal_heading_rad), np.sin(snapshot.goal_heading_rad)], axis=1)
+    tips = camera.to_pixels(snapshot.goal_m + length_m * ahead)
+    for place, tip, state, reached in zip(camera.to_pixels(snapshot.goal_m), tips, snapshot.agent_state.tolist(),
+                                          snapshot.goal_reached.tolist(), strict=True):
+        colour = OPEN_GOAL if state == colours.DRIVING else CLOSED_GOAL
         if reached:
             canvas.disc(place, radius, colours.STATE_COLOURS[colours.GOAL])
-        else:
-            canvas.ring(place, radius, OPEN_GOAL if state == colours.DRIVING else CLOSED_GOAL, width)
+            continue
+        canvas.ring(place, radius, colour, width)
+        if not np.isnan(tip).any():
+            canvas.lines(np.stack([place, tip])[None], colour, width)
 
 
 def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:

@@ -122,6 +122,9 @@ def _put_scene(store, name, roles):
 def _put_trial(store, name, trial):
     store.put(f"{name}goal_x_m", trial.goal_m[:, :, 0].T, EXACT)
     store.put(f"{name}goal_y_m", trial.goal_m[:, :, 1].T, EXACT)
+    # 0 stands for any heading, and the headings themselves are from pi to 3 pi.
+    turned_rad = np.nan_to_num(np.mod(trial.goal_heading_rad, 2 * np.pi) + np.pi)
+    store.put(f"{name}goal_heading_rad", turned_rad.T, HEADING_QUANTUM_RAD)
     store.put(f"{name}respawns", trial.respawns.T)
     store.put(f"{name}weights", trial.weights.T, EXACT)
     store.put(f"{name}hidden", np.array([*trial.hidden.values()]).reshape(len(trial.hidden), len(trial.weights)), EXACT)

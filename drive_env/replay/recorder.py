@@ -20,6 +20,7 @@ class Frame(NamedTuple):
     """The world after one call; the arrays are those of a `Trial` at one frame."""
 
     goal_m: np.ndarray
+    goal_heading_rad: np.ndarray
     respawns: np.ndarray
     x_m: np.ndarray
     y_m: np.ndarray
@@ -143,7 +144,9 @@ class Recorder:
         events = np.stack([onsets[event][:count] for event in events_of(batch.config)], axis=1) & acted
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
-            goal_m=state["goal_m"][:count], respawns=state.get("respawns", np.zeros(count, np.int32))[:count],
+            goal_m=state["goal_m"][:count],
+            goal_heading_rad=state.get("goal_heading_rad", np.full(count, np.nan, np.float32))[:count],
+            respawns=state.get("respawns", np.zeros(count, np.int32))[:count],
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], follows_log=vehicles["follows_log"],
             actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(), events=events,

@@ -31,6 +31,7 @@ class Trial:
         scene: index into `Recording.roles`.
         complete: whether its last step was recorded.
         goal_m: (F, R, 2) float32. coplayer: (R,) bool, whether the agent is a co-player.
+        goal_heading_rad: (F, R) float32, heading with which the goal counts as reached, NaN for any.
         respawns: (F, R) int32, how often the agent has appeared at another start in the trial.
         weights: (R, terms) float32, of `REWARD_TERMS`.
         hidden: (R,) float32 each, the values of the hidden parameters that vary, by name.
@@ -54,6 +55,7 @@ class Trial:
     coplayer: np.ndarray
     weights: np.ndarray
     hidden: dict[str, np.ndarray]
+    goal_heading_rad: np.ndarray
     respawns: np.ndarray
     x_m: np.ndarray
     y_m: np.ndarray

@@ -31,6 +31,7 @@ def by_pickle(batch):
     {"coplayers": 1},
     {"action_mask": True, "action_type": "multi_discrete"},
     {"on_goal": "next", "goal_radius_m": 15.0, "goal_spacing_m": 5.0},
+    {"goal_heading_tolerance_rad": 0.2, "goal_radius_m": 15.0, "observation": {"goals": 1}},
     {"on_goal": "respawn", "goal_radius_m": 15.0, "detailed_metrics": True},
     {"traffic_controls": True, "on_red_light": "remove", "observation": {"controls": 3}}], ids=str)
 def test_a_copy_made_anywhere_in_an_episode_goes_on_bit_for_bit(copied, choices):

@@ -76,6 +76,8 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_NUMBER(c->min_speed_mps, -201.0f, 0.1f, "min_speed_mps")
     BREAK_NUMBER(c->friction, 0.0f, 10.1f, "friction")
     BREAK_NUMBER(c->goal_radius_m, 0.0f, 1001.0f, "goal_radius_m")
+    BREAK_NUMBER(c->goal_heading_tolerance_rad, -1.1f, 3.1f, "goal_heading_tolerance_rad")
+    BREAK(c->goal_heading_tolerance_rad, 0.3f, "goal_heading_tolerance_rad") /* goals is 0 */
     BREAK_NUMBER(c->goal_max_speed_mps, -1.1f, 201.0f, "goal_max_speed_mps")
     BREAK_CODE(c->on_goal, 5, "on_goal")
     BREAK_NUMBER(c->goal_spacing_m, 0.0f, 10001.0f, "goal_spacing_m")

@@ -167,6 +167,24 @@ def test_a_goal_is_drawn_where_the_agent_drives_next_and_as_a_disc_after_the_las
         assert batch.removed[0] and bodies(look.frame(), colours.GOAL).sum() > 20
 
 
+def test_a_line_of_two_radii_shows_the_heading_of_a_goal():
+    """Of two goals, one is on a lane to the north, and one on no lane. North is up."""
+    scene = bare_scene([(0.0, 0.0, 0.0), (30.0, 0.0, 0.0)], goals=[(10.0, 10.0), (40.0, 10.0)], speeds=[0.0, 0.0],
+                       roads=[("lane", [(10.0, -20.0), (10.0, 40.0)])])
+    high = []
+    for tolerance_rad in (None, 0.2):
+        with started(scene, goal_heading_tolerance_rad=tolerance_rad, goal_radius_m=3.0,
+                     observation={"goals": 1}) as batch:
+            rings = of_colour(SceneView(batch, size=SIZE).frame(), OPEN_GOAL, tolerance=2)
+        rings[: BAR_PX.top] = rings[-BAR_PX.bottom :] = False
+        x_px, y_px = places(rings).T
+        for left in (True, False):
+            of_goal = (x_px < np.median(x_px)) == left
+            high.append(np.ptp(y_px[of_goal]))
+    # A ring is two radii high, and a line of two radii reaches one radius beyond it.
+    assert high[2] / high[0] == pytest.approx(1.5, abs=0.12) and high[3] == high[1] == high[0]
+
+
 def test_no_trail_leads_to_the_start_at_which_an_agent_appears():
     """A car at 10 m/s is within 2 m of its goal at 20 m in step 18. A new view draws no trail either."""
     scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],

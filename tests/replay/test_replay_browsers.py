@@ -169,6 +169,30 @@ def test_an_agent_that_respawns_jumps_to_its_start(chromium, tmp_path):
     assert page.console() == []
 
 
+def test_a_line_of_two_radii_shows_the_heading_of_a_goal(chromium, tmp_path):
+    """Of two goals, one is on a lane along the y axis, and one on no lane. Both are drawn."""
+    scene = bare_scene([(0.0, 0.0, 0.0), (30.0, 0.0, 0.0)], goals=[(10.0, 10.0), (40.0, 10.0)], speeds=[0.0, 0.0],
+                       roads=[("lane", [(10.0, -20.0), (10.0, 40.0)])])
+    with started(scene, goal_heading_tolerance_rad=0.2, goal_radius_m=3.0, observation={"goals": 1}) as batch:
+        recorder = Recorder(batch)
+        recorder.capture()
+        recorder.recording().save_html(tmp_path / "page.html")
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP)
+    drawn = page.run("""
+        const pane = replay.page.panes[0], ends = [], context = CanvasRenderingContext2D.prototype, {lineTo} = context;
+        context.lineTo = function (right, down) {
+          ends.push(pane.camera().toScene(right, down, pane.size));
+          lineTo.call(this, right, down);
+        };
+        replay.change({goals: true});
+        replay.drawPage();
+        context.lineTo = lineTo;
+        return ends;""")
+    assert np.isclose(drawn, (10.0, 16.0), atol=0.01).all(axis=1).any()
+    assert not (np.hypot(*(np.array(drawn) - (40.0, 10.0)).T) < 6.5).any() and page.console() == []
+
+
 def test_a_bridge_hides_the_car_below_it_and_what_it_observes_is_of_its_level(chromium, tmp_path):
     """The car below is in the middle of the crossing; the page computes what it observes anew."""
     cars = [driver(0.0, 0.0, 0.0, goal_m=(30.0, 30.0)), driver(0.0, 20.0, np.pi / 2, goal_m=(30.0, -30.0))]

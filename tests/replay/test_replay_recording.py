@@ -138,6 +138,21 @@ def test_a_recording_has_the_goal_of_every_frame():
         assert (shown == stored[..., axis]).all()
 
 
+def test_a_recording_has_the_heading_of_every_goal():
+    """On a lane against the x axis, on one along the y axis, and on none, which the page has as 0."""
+    scene = stage([driver(0.0, 10.0 * i, goal_m=(40.0, 20.0 * i)) for i in range(3)],
+                  [("lane", [(80.0, 0.0), (0.0, 0.0)]), ("lane", [(40.0, 14.0), (40.0, 26.0)])])
+    config = DriveConfig(trial_steps=3, goal_heading_tolerance_rad=0.2, observation={"goals": 1})
+    with Batch(scene, config=config) as batch:
+        recorder = Recorder(batch)
+        rollout(batch, recorder, SimpleNamespace(act_all=lambda: [45] * 3), 1)
+        recording = recorder.recording()
+    wanted = np.array([np.pi, np.pi / 2, np.nan])
+    assert recording.trials[0].goal_heading_rad == pytest.approx(np.tile(wanted, (4, 1)), nan_ok=True)
+    shown = Page(recording.html()).frames("trial0/goal_heading_rad")
+    assert shown == pytest.approx(np.tile([2 * np.pi, 1.5 * np.pi, 0.0], (4, 1)), abs=1e-4)
+
+
 def test_a_recording_counts_the_respawns_of_every_frame():
     """A car at 10 m/s comes within 2 m of its goal at 6.9 m in step 5, and is at its start at 0 m then."""
     scene, counts = stage([driver(0.0, speed_mps=10.0, goal_m=(6.9, 0.0))]), []

@@ -168,6 +168,7 @@
     X(float, goal_reveal_delay_s, "f4", 0, 1e6, NAN, "") /* the latest of these times */       \
     X(float, vertical_clearance_m, "f4", DRV_LEVEL_HEIGHT_M, 1000, NAN, "") /* heights within it are of one level */ \
     X(float, goal_max_speed_mps, "f4", -1, DRV_SPEED_LIMIT_MPS, -1, "") /* below 0: any speed */ \
+    X(float, goal_heading_tolerance_rad, "f4", -1, 3, -1, "") /* below 0: any heading */       \
     X(int32_t, on_goal, "i4", DRV_IGNORE, DRV_RESPAWN, NAN, "ignore stop remove next respawn") \
     X(float, goal_spacing_m, "f4", 0.1, 10000, NAN, "")                                        \
     X(int32_t, max_goals, "i4", 0, 10000, 0, "") /* 0: no limit */                             \

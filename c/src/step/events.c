@@ -161,6 +161,15 @@ static bool within_goal(const drv_world *world, int32_t agent, drv_point from, d
     return drv_squared_distance_to_segment(goal, from, to) <= radius_m * radius_m;
 }
 
+/* Whether an agent heads along the lane at its goal, within the config's tolerance; true where no lane is there. */
+static bool heads_along_lane(const drv_world *world, int32_t agent) {
+    const float tolerance_rad = world->config->goal_heading_tolerance_rad;
+    if (tolerance_rad < 0.0f) return true;
+    const drv_point along = drv_goals_direction(world, drv_goals_current(world, agent));
+    const float cos_error = world->cos_heading[agent] * along.x + world->sin_heading[agent] * along.y;
+    return (along.x == 0.0f && along.y == 0.0f) || cos_error >= drv_direction(tolerance_rad).x;
+}
+
 /* A goal is reached once; an agent that starts inside it must leave it first. */
 static void detect_goal(drv_world *world, int32_t agent) {
     const drv_point from = {world->previous_x_m[agent], world->previous_y_m[agent]};
@@ -173,7 +182,7 @@ static void detect_goal(drv_world *world, int32_t agent) {
         return;
     }
     bool slow_enough = limit_mps < 0.0f || fabsf(world->speed_mps[agent]) <= limit_mps;
-    world->goal_onset[agent] = slow_enough && within_goal(world, agent, from, to);
+    world->goal_onset[agent] = slow_enough && within_goal(world, agent, from, to) && heads_along_lane(world, agent);
 }
 
 /* ---- phases ---- */

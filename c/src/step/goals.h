@@ -38,6 +38,12 @@ typedef struct drv_goal {
 /* The current goal of an agent, where goals have lanes. */
 DRV_STEP_API drv_goal drv_goals_current(const drv_world *world, int32_t agent);
 
+/* The direction of the lane at a goal; 0 where the goal is on no lane. */
+static inline drv_point drv_goals_direction(const drv_world *world, drv_goal goal) {
+    return goal.lane < 0 ? (drv_point){0.0f, 0.0f}
+                         : drv_lane_direction(&world->scene->lanes, goal.lane, goal.along_m);
+}
+
 /* Replaces a goal by its next one: goal_spacing_m further along the lanes, at each fork on a drawn one.
  * Returns false, and leaves the goal as it is, after max_goals, where lanes end, and where it is on no lane. */
 DRV_STEP_API _Bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) __attribute__((noinline));

@@ -211,8 +211,7 @@ static drv_selection choose_goals(const drv_world *world, int32_t agent, drv_scr
     int32_t count = 0;
     for (bool follows = true; follows && count < slots; count++) {
         float *record = scratch->goal_record + count * GOAL_COUNT;
-        const drv_point along = goal.lane < 0 ? (drv_point){0.0f, 0.0f}
-                                              : drv_lane_direction(&world->scene->lanes, goal.lane, goal.along_m);
+        const drv_point along = drv_goals_direction(world, goal);
         record[GOAL_X] = goal.at.x;
         record[GOAL_Y] = goal.at.y;
         record[GOAL_DIRECTION_X] = along.x;

@@ -47,12 +47,14 @@ function drawGoal(brush, trial, agent, step) {
   }
   context.restore();
   context.beginPath();
-  context.arc(right, down, Math.max(5, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
+  const radius = Math.max(5, recording.config.goal_radius_m * camera.scale);
+  context.arc(right, down, radius, 0, 2 * Math.PI);
   context.setLineDash(observesGoal(trial, agent, clampStep(trial, step)) ? [] : [5, 5]);
   context.lineWidth = 2.5;
   context.strokeStyle = colour("--state-1");
   context.stroke();
   context.setLineDash([]);
+  drawGoalHeading(brush, trial, i, radius);
 }
 
 function drawSelectedAbove(brush, trial, step) {

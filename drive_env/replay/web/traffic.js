@@ -122,6 +122,18 @@ function drawTrail(brush, trial, agent, step) {
   context.stroke();
 }
 
+/* A line from the middle of a goal, in the heading with which it counts as reached; none for any heading, which is
+ * recorded as 0. The headings themselves are recorded plus pi. */
+function drawGoalHeading(brush, trial, index, radius) {
+  const {context} = brush, heading = trial.goalHeading[index] - Math.PI;
+  if (trial.goalHeading[index] === 0) return;
+  const [right, down] = toPixels(brush, trial.goalX[index], trial.goalY[index]);
+  context.beginPath();
+  context.moveTo(right, down);
+  context.lineTo(right + 2 * radius * Math.cos(heading), down - 2 * radius * Math.sin(heading));
+  context.stroke();
+}
+
 function drawGoals(brush, trial, frame) {
   const {context, camera} = brush;
   context.lineWidth = 1.5;
@@ -129,9 +141,11 @@ function drawGoals(brush, trial, frame) {
     if (stateOf(trial, agent, frame) !== DRIVING) continue;
     const i = at(trial, agent, frame), [right, down] = toPixels(brush, trial.goalX[i], trial.goalY[i]);
     context.beginPath();
-    context.arc(right, down, Math.max(3, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
+    const radius = Math.max(3, recording.config.goal_radius_m * camera.scale);
+    context.arc(right, down, radius, 0, 2 * Math.PI);
     context.strokeStyle = colour("--state-0");
     context.stroke();
+    drawGoalHeading(brush, trial, i, radius);
   }
 }
 

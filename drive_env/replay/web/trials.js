@@ -38,7 +38,7 @@ function makeTrial(recording, scenes, number) {
   const read = (name) => recording.array(`trial${number}/${name}`);
   const trial = {
     ...head, number, scene, agents: scene.agents, vehicles: scene.ids.length, lastStep: head.frames - 1,
-    goalX: read("goal_x_m"), goalY: read("goal_y_m"), respawns: read("respawns"),
+    goalX: read("goal_x_m"), goalY: read("goal_y_m"), goalHeading: read("goal_heading_rad"), respawns: read("respawns"),
     weights: read("weights"), hidden: read("hidden"),
     x: read("x_m"), y: read("y_m"), z: read("z_m"), heading: read("heading_rad"), speed: read("speed_mps"),
     present: read("present"),
