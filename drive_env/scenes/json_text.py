@@ -80,7 +80,8 @@ def read_json(data: bytes):
         raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; it may take "
                          f"{MEMORY_LIMIT_BYTES}")
     text = _decoded(data)
-    # Two faults suffice: whatever a repeated key replaces is inside the last object that has one.
+    # Two faults suffice. A repeated key may remove the first constant from the result, but never the last object with a
+    # repeated key: an object around it is complete later.
     constant: list = []
     repeated: list = []
 
