@@ -70,7 +70,7 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
         on_update: called after each update with its metrics, on the main rank.
 
     Raises:
-        ValueError: something in the config does not fit, such as agents that do not divide by minibatches.
+        ValueError: something in the config does not fit, such as a number of agents that minibatches does not divide.
         FloatingPointError: a loss is not finite.
         Interrupted: after Ctrl-C or SIGTERM, at the end of the current update and a checkpoint; after a second signal,
             at once.
@@ -123,7 +123,8 @@ class Learner:
         self.max_trials = batch.config.max_trials
         self.goal_columns = goal_columns(batch, "ego", collector.buffer.first.device)
         if agents % config.minibatches:
-            raise ValueError(f"minibatches is {config.minibatches}; the {agents} agents of a process must divide by it")
+            raise ValueError(f"minibatches is {config.minibatches}; it must divide the {agents} agents of a process "
+                             "evenly")
 
     def update(self, counters: dict[str, int]) -> dict[str, Any]:
         """One update of the policy. Increments the counters and returns the metrics."""

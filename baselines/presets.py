@@ -46,7 +46,7 @@ HIDDEN_EXIT_SHOWN = TrainConfig(
         drive=HIDDEN_EXIT_DRIVE.replace(observation={"goal_reveal_s": None}, reward={"progress_per_m": 0.02})),
     model=ModelConfig(context=90), ppo=replace(HIDDEN_EXIT_PPO, agent_steps=25_000_000, entropy_weight=0.01),
     run=RunConfig(folder="runs/hidden_exit_shown"))
-"""Three trials with the same one of three exits as the goal, which is observed: teaches the driving that follows."""
+"""Three trials with the same one of three exits as the goal, which is observed: the policy learns to drive to it."""
 
 HIDDEN_EXIT_MIXED = TrainConfig(
     env=replace(HIDDEN_EXIT_SHOWN.env, drive=HIDDEN_EXIT_DRIVE.replace(

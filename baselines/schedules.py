@@ -26,5 +26,5 @@ def jump(then: PPOConfig, now: PPOConfig, counters: Mapping[str, int]) -> str | 
     before, after = (scheduled(config, counters).learning_rate for config in (then, now))
     if then.agent_steps == now.agent_steps or before == after:
         return None
-    return (f"ppo.agent_steps is {now.agent_steps}, {then.agent_steps} before; by the annealing over them the learning "
-            f"rate continues with {after:.3g} instead of {before:.3g}")
+    return (f"ppo.agent_steps is {now.agent_steps}, {then.agent_steps} before; the learning rate, which is annealed "
+            f"over them, continues with {after:.3g} instead of {before:.3g}")

@@ -32,7 +32,7 @@ class Case:
 
     Args:
         step: takes the actions of all agents of `batch`. close: called at the end.
-        acting_agents: returns in how many agents' last step the action had an effect.
+        acting_agents: returns for how many agents the action of the last step had an effect.
     """
 
     def __init__(self, name: str, step: Callable[[np.ndarray], None], batch: Batch, close: Callable[[], None],

@@ -389,7 +389,7 @@ def main() -> None:
     # Single tables on request.
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
     overlap_rows = [
-        (f"a step that overlaps a learner of the same length, {name}, over both in sequence", f"{ratio:.2f}")
+        (f"a step overlapped with a learner of the same length, {name}: share of the time in sequence", f"{ratio:.2f}")
         for name, ratio in (overlaps(scene, choices.seconds) if choices.only != "headline" else [])]
     if choices.only == "overlap":
         print(table(("also", "measured"), overlap_rows))
@@ -406,7 +406,7 @@ def main() -> None:
         ("PettingZoo's dicts for 64 agents, beyond the core", f"{pettingzoo_dicts_us(copy=False):.1f} us"),
         ("the same with copies of the observations", f"{pettingzoo_dicts_us(copy=True):.1f} us"),
         ("a step in which the one world restarts", f"{restart_us(scene):.0f} us"),
-        ("rule-based vehicles moved a second, 64 beside 64 agents in a town", rate(rule_based(choices.seconds))),
+        ("rule-based vehicles moved per second, 64 beside 64 agents in a town", rate(rule_based(choices.seconds))),
         ("memory of 1,024 worlds on 1,000 scenes of this size", f"{memory_mb(choices.map):.0f} MB"),
         ("1,000 `.drv` scenes of this size opened", f"{statistics.median(opening_s(scene, 1000)[0]):.2f} s"),
         ("`import drive_env`", f"{import_s():.2f} s"),

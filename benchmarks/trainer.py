@@ -195,7 +195,8 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", choices=CASES, default="wide")
-    parser.add_argument("--seconds", type=float, default=20.0, help="for the full rate; half of it for each other")
+    parser.add_argument("--seconds", type=float, default=20.0,
+                        help="length of the measurement of whole updates; half of it for each other one")
     parser.add_argument("--worlds", type=int, help="instead of the case's")
     parser.add_argument("--minibatches", type=int, help="instead of the case's")
     parser.add_argument("--env-groups", type=int, help="instead of two on a GPU")

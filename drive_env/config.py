@@ -413,7 +413,7 @@ class DriveConfig(Checked):
         self._check_disturbances()
 
     def _check_mask(self, model: str) -> None:
-        """Raises a `ConfigError` if actions have masks that no state of the vehicle would change."""
+        """Raises a `ConfigError` if `action_mask` is set where no mask can be computed."""
         if not self.action_mask:
             return
         if self.action_type == "continuous":
@@ -459,7 +459,7 @@ class DriveConfig(Checked):
                                   "traffic_controls True, without which traffic lights and stop signs have no effect")
 
     def _check_goals(self) -> None:
-        """Raises a `ConfigError` if a field of goals has no effect, or a reward has a route to the first goal only."""
+        """Raises a `ConfigError` if a field of goals has no effect, or a reward needs routes to later goals."""
         # Hidden goals, and slots for goals.
         if self.observation.goal_reveal_share and self.observation.goal_reveal_s is None:
             raise ConfigError(f"observation.goal_reveal_share is {self.observation.goal_reveal_share}; with "
@@ -518,7 +518,7 @@ class DriveConfig(Checked):
                               "'controls'")
 
     def _check_disturbances(self) -> None:
-        """Raises a `ConfigError` if a disturbance has no effect, or its scheme is set without one."""
+        """Raises a `ConfigError` if a disturbance has no effect, or its trigger or duration is set without one."""
         chosen = self.disturbances
         observes_partners = self.observation.partners > 0 or (
             self.observation.type == "image" and "partners" in self.image.layers)

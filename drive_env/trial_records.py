@@ -68,7 +68,7 @@ def check_group(by: object) -> None:
 
 
 def check_of(of: object) -> None:
-    """Raises a `ConfigError` if no report is of `of`."""
+    """Raises a `ConfigError` if `of` is none of the groups of agents that a report can cover."""
     if not isinstance(of, str) or of not in ("ego", "coplayer"):
         raise ConfigError(f"of is {value_text(of)}; it must be 'ego' or 'coplayer'")
 

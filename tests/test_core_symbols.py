@@ -38,7 +38,8 @@ def symbols(object_file):
 def test_every_external_symbol_has_a_user_in_the_library_or_is_public():
     if not build_core.compilers() or not shutil.which("nm"):
         pytest.skip("no C compiler and nm here")
-    # Each file by itself, as the linker sees those of no unit; with the flags of other tests, which share the objects.
+    # Each file is compiled by itself, so that nm shows which symbols the files of the step take from each other. The
+    # flags are those of other tests, which share the objects.
     compiler, step = build_core.compilers()[0], build_core.step_sources()
     files = (*build_core.core_objects(compiler, build_core.EACH_FILE, step, in_units=False),
              *build_core.core_objects(compiler, build_core.PLAIN, tuple(set(build_core.SOURCES) - set(step))))

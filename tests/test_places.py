@@ -41,7 +41,7 @@ CONCEPTS = {
         SCENES / "readers" / "pufferdrive.py", SCENES / "generate" / "roadnet.py",
         SCENES / "generate" / "exits.py", SCENES / "generate" / "forks.py")),
 }
-"""Kind to: what names the one that is counted, the files it may stand in, and files that are its users."""
+"""Kind to a pattern for the names of an existing one, the number of files it may be in, and files that only use it."""
 
 
 def without_comments(path):

@@ -35,7 +35,7 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
     """This rank's batches, one per env group, and their device buffers.
 
     Raises:
-        ValueError: the worlds do not divide by ranks and env groups, or observations are indices or images.
+        ValueError: ranks and env groups do not divide the worlds evenly, or observations are indices or images.
     """
     if (kind := env.drive.observation.type) not in ("float32", "float16"):
         raise ValueError(f"observation.type is {kind!r}; the policy reads vectors, so it must be 'float32' or "
@@ -43,8 +43,8 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
     groups = env.env_groups or (2 if ranks.device.type == "cuda" else 1)
     local_worlds = ranks.local_share("num_worlds", env.num_worlds)
     if local_worlds % groups:
-        raise ValueError(f"num_worlds is {env.num_worlds}, {local_worlds} for this process; it must divide by its "
-                         f"{groups} env groups")
+        raise ValueError(f"num_worlds is {env.num_worlds}, {local_worlds} for this process; it must be divisible by "
+                         f"its {groups} env groups")
     num_worlds = local_worlds // groups
     batches, buffers = [], []
     for group in range(groups):

@@ -44,7 +44,7 @@ def layout_hash(layout: Mapping[str, Feature]) -> str:
 
 
 def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
-    """What an action means; without a model it is that of a bicycle."""
+    """What an action means; without the key `model` it is an action of the model "bicycle"."""
     model = {} if drive.dynamics.model == "bicycle" else {"model": drive.dynamics.model}
     return {"space": space_to_json(space), "type": drive.action_type, **model,
             "max_acceleration_mps2": drive.dynamics.max_acceleration_mps2,

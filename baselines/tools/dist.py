@@ -32,10 +32,10 @@ class Ranks:
         """This rank's part of a global number.
 
         Raises:
-            ValueError: it does not divide by the number of ranks.
+            ValueError: it is not divisible by the number of ranks.
         """
         if value % self.count:
-            raise ValueError(f"{name} is {value}; it must divide by the {self.count} processes")
+            raise ValueError(f"{name} is {value}; it must be divisible by the {self.count} processes")
         return value // self.count
 
     def sum(self, tensor: Tensor) -> Tensor:

@@ -27,8 +27,8 @@ INFO_CHANNELS = (*INFO_FLAGS, "trial_index", "outcome")
 
 OPTIONAL_CHANNELS = {"reward_terms": "reward_terms", "critic_observations": "critic_observations",
                      "action_mask": "action_mask", "coplayer": "coplayers"}
-"""Further keys, and the field of the config that adds each: the agent's entry of the array of `Batch`; a mask in the
-form that `Space.sample` takes."""
+"""Further keys, and the field of the config that adds each. A value is the agent's entry of the array of `Batch` of
+that name; a mask has the form that `Space.sample` takes."""
 
 
 def info_of(code: int, trial: int) -> dict[str, bool | int]:

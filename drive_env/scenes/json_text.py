@@ -77,10 +77,11 @@ def read_json(data: bytes):
     # Bound the memory before parsing.
     needed = parsed_bytes_at_most(data)
     if needed > MEMORY_LIMIT_BYTES:
-        raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; it may take "
-                         f"{MEMORY_LIMIT_BYTES}")
+        raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; at most "
+                         f"{MEMORY_LIMIT_BYTES} are allowed")
     text = _decoded(data)
-    # Two faults suffice: whatever a repeated key replaces is inside the last object that has one.
+    # Two faults suffice. A repeated key may remove the first constant from the result, but never the last object with a
+    # repeated key: an object around it is complete later.
     constant: list = []
     repeated: list = []
 

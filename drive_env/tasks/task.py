@@ -91,7 +91,7 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
 
 @named_arguments
 def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[int] = TASK_SEEDS) -> Task:
-    """At each gate a car comes towards the agent's: it yields, by driving through a lay-by, or insists on the street.
+    """At each gate a car comes towards the agent's: it drives through a lay-by (yields) or along the street (insists).
 
     The agent has to take the other way, and commits itself before it can see what the car does. Which of the two each
     car does is drawn per episode, independently of the others. A wrong choice ends the trial, so that a trial teaches

@@ -39,7 +39,7 @@ def test_a_run_keeps_its_best_checkpoint_beside_the_newest_also_after_a_resume(t
     assert result.lines[-1]["best_checkpoint"] == "update-00000002"
     resumed = train(config.changed(ppo={"agent_steps": 3000}, run={"resume": True}))
     assert updates() == [2, 6] and resumed.best_checkpoint == result.best_checkpoint
-    assert "by the annealing over them the learning rate continues with" in capsys.readouterr().err
+    assert "the learning rate, which is annealed over them, continues with" in capsys.readouterr().err
 
 
 def test_a_metric_that_evaluations_lack_is_an_error(tmp_path):

@@ -99,7 +99,7 @@ def test_a_preflight_of_two_ranks_shares_one_temporary_folder_and_deletes_it(res
 
 def test_worlds_that_do_not_divide_are_an_error(ran):
     for text in raised(ran, "uneven"):
-        assert "worlds is 5; it must divide by the 2 processes" in text
+        assert "worlds is 5; it must be divisible by the 2 processes" in text
 
 
 def test_two_ranks_save_where_one_is_interrupted(ran):

@@ -31,7 +31,7 @@ def test_the_learning_rate_warms_up_over_updates_and_is_annealed_over_agent_step
 def test_another_total_that_changes_the_learning_rate_of_a_resumed_run_is_reported():
     then, counters = PPOConfig(agent_steps=1000, learning_rate=0.1), {"agent_steps": 500, "update": 5}
     assert jump(then, PPOConfig(agent_steps=2000, learning_rate=0.1), counters) == (
-        "ppo.agent_steps is 2000, 1000 before; by the annealing over them the learning rate continues with 0.075 "
+        "ppo.agent_steps is 2000, 1000 before; the learning rate, which is annealed over them, continues with 0.075 "
         "instead of 0.05")
     assert jump(then, then, counters) is None
     assert jump(then, PPOConfig(agent_steps=1000, learning_rate=0.2), counters) is None

@@ -206,8 +206,8 @@ def test_a_value_out_of_range_is_an_error(make, sentence):
 
 
 @pytest.mark.parametrize("parts, sentence", [
-    ({"ppo": {"minibatches": 5}}, "minibatches is 5; the 36 agents of a process must divide by it"),
-    ({"env": {"env_groups": 4}}, "worlds is 6, 6 for this process; it must divide by its 4 env groups"),
+    ({"ppo": {"minibatches": 5}}, "minibatches is 5; it must divide the 36 agents of a process evenly"),
+    ({"env": {"env_groups": 4}}, "worlds is 6, 6 for this process; it must be divisible by its 4 env groups"),
     ({"env": {"scenes": ("nowhere.bin",)}}, "nowhere.bin"),
     ({"env": {"scenes": ("moon",)}}, "moon"),
     ({"env": {"drive": BUSY.drive.replace(observation={"type": "index"})}}, "it must be 'float32' or 'float16'"),

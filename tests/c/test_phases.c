@@ -92,8 +92,8 @@ static void make_free_start_at_goal(small_scene *small) {
     for (int32_t point = small->road_start[1]; point < small->road_start[2]; point++) small->point_y_m[point] = -0.5f;
 }
 
-/* Heights so near to each other that they separate nothing: of points, on a lane that rises, and of all else, less in
- * the first scene than in the second. */
+/* Heights that differ too little to separate anything: those of points, with a lane that rises, and those of all else,
+ * which are lower in the first scene than in the second. */
 static const float point_z_m[SMALL_POINTS] = {0.0f, 2.5f, 0.0f, 0.0f, 1.0f, 0.0f, 0.0f, 1.0f};
 static const float heights_m[2 * SMALL_FRAMES + 1] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f,
                                                       0.8f, 0.9f, 1.0f, 1.1f, 1.2f, 1.3f};

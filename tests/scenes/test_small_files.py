@@ -197,7 +197,7 @@ def test_a_file_beyond_its_share_of_memory_is_refused_with_both_sizes(tmp_path, 
     monkeypatch.setattr(source, "PARSED_BYTES", needed - 1)
     monkeypatch.setattr(source, "PARSED_SHARE", 1)
     with pytest.raises(SceneError, match=f"it has {len(packed)} bytes, decompressed {len(small_json())}, which may "
-                                         f"take {needed} in memory once parsed; it may take {needed - 1}"):
+                                         f"take {needed} in memory once parsed; at most {needed - 1} are allowed"):
         load_scene(path)
     monkeypatch.setattr(source, "DECOMPRESSED_BYTES", 100)
     monkeypatch.setattr(source, "DECOMPRESSED_SHARE", 2)

@@ -1,4 +1,4 @@
-"""What does a co-player change? Who is one is drawn per episode; no trial and no metric of learners counts it."""
+"""What do co-players change? They are drawn per episode; ends of trials and reports of egos leave them out."""
 
 import numpy as np
 import pytest

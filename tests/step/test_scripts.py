@@ -73,8 +73,8 @@ def test_the_first_agent_that_crosses_starts_the_log_and_agents_that_wait_do_not
 
 @pytest.fixture(scope="module")
 def drawn():
-    """Groups with options 0 to 2 and 0 to 1, of which option 1 of the second has two objects and option 0 none: which
-    of the four objects exist, (trials, worlds, 4)."""
+    """Which of five objects exist, (trials, worlds, 5): three are the options of one group, two exist together with
+    option 1 of another, whose option 0 has no object."""
     objects = [driver(speed_mps=10.0)] + [log_replay([(50.0, 10.0 * i, 0.0, 1.0)] * 2) for i in range(5)]
     far_m = (100.0, 3.0, 100.0, -3.0)
     scripts = scripts_of((1, 0, 0, far_m), (2, 0, 1, far_m), (3, 0, 2, far_m), (4, 1, 1, far_m), (5, 1, 1, far_m))

@@ -318,9 +318,9 @@ def test_an_action_of_three_numbers_that_does_not_fit_is_shown_whole():
 
 EXACT_M = {"state": 1e-3, "delta_local": 2e-4, "jerk": 0.45, "single_track": 0.6}
 EXACT_RAD = {"single_track": 0.08}
-"""Largest distance of a replay from a log that the model itself drove, and of their headings; rounding of headings adds
-up in the others. That of jerk reaches a steady speed after two steps, and lags behind one that changes; that of
-single_track turns as in a steady bend, and corrects its heading over half a second."""
+"""Largest distance between a replay and a log that the model itself drove, and between their headings. For models that
+are not listed, only the rounding of headings adds up. A replay of jerk reaches a steady speed after two steps, and lags
+behind one that changes; one of single_track turns as in a steady bend, and corrects its heading over half a second."""
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -79,10 +79,10 @@
  *
  * X(SYMBOL, name, unit, low, high, bins, values)
  *
- * `low` and `high` are what -1 and 1 of a continuous action stand for, under the drv_config at `config`. `values` are
- * those of the bins of discrete actions, an even number of them. Where it is 0 alone, the bins are evenly spaced from
- * low to high, an odd number of them, so that the middle one is exactly zero. A quantity with 0 bins has continuous
- * actions only. */
+ * `low` and `high` are what -1 and 1 of a continuous action stand for, under the drv_config at `config`. `values` lists
+ * the values of the bins of discrete actions, an even number of them. Where `values` is a single 0, the bins are evenly
+ * spaced from low to high instead, and their number is odd, so that the middle one is exactly zero. A quantity with 0
+ * bins has continuous actions only. */
 #define DRV_CONTROLS(X)                                                                                         \
     X(ACCELERATION, "acceleration", "m/s2", -config->max_acceleration_mps2, config->max_acceleration_mps2, 7, 0) \
     X(STEERING, "steering", "rad", -config->max_steering_rad, config->max_steering_rad, 13, 0)                   \
@@ -118,9 +118,9 @@
  *
  * X(SYMBOL, name, neutral, lowest, highest, meaning)
  *
- * A config has a range of each, drv_config.hidden_<name>_low to hidden_<name>_high within lowest to highest, of which
- * values are drawn. With both ends 0 the parameter does not vary: its value is `neutral`, under the drv_config at
- * `config`. */
+ * A config has a range for each, from which its values are drawn: drv_config.hidden_<name>_low to hidden_<name>_high,
+ * within lowest to highest. With both ends 0 the parameter does not vary: its value is `neutral`, under the drv_config
+ * at `config`. */
 #define DRV_HIDDEN(X)                                                                                               \
     X(STEERING_GAIN, steering_gain, 1, 1e-3, 10, "factor of the commanded wheel angle or curvature; below 0: flipped") \
     X(STEERING_OFFSET, steering_offset_rad, 0, -1.5, 1.5, "wheel angle that is added to the commanded one")          \

@@ -106,7 +106,7 @@ drv_scene_facts drv_scene_describe(const drv_scene *scene);
 /* The three below take a config that drv_batch_plan accepts.
  *
  * Counts the records of a scene: one per road segment and, where observations have slots for traffic lights and signs,
- * one per light or sign and state of a light. */
+ * as many per light or sign as a light has states. */
 int32_t drv_scene_record_count(const drv_scene *scene, const drv_config *config);
 /* Writes the records that index observations refer to: 1 + drv_scene_record_count of DRV_RECORD_FLOATS floats, in the
  * scene's frame; the first is zeros. */

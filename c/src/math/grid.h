@@ -74,10 +74,10 @@ typedef struct drv_kth_distance {
     float upper_m; /* upper bound on the distance */
 } drv_kth_distance;
 
-/* Bounds that distance by the triangle inequality: that of the cell's centre differs from it by at most the distance
- * between point and centre, and `cell_kth_distance_m[cell]` is an upper bound on the former. The bounds include the
- * rounding error, and upper_m is clipped to `limit_m`: a window of half side upper_m holds the k nearest segments, or
- * all within the limit. */
+/* Bounds that distance. By the triangle inequality the distances of a point and of its cell's centre to their k-th
+ * nearest segments differ by at most the distance between point and centre; `cell_kth_distance_m[cell]` is an upper
+ * bound on that of the centre. The bounds include the rounding error, and upper_m is clipped to `limit_m`: a window of
+ * half side upper_m holds the k nearest segments, or all within the limit. */
 DRV_STEP_API drv_kth_distance drv_grid_kth_distance(const drv_grid *grid, const float *cell_kth_distance_m,
                                                     float limit_m, float x_m, float y_m);
 

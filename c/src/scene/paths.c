@@ -21,7 +21,7 @@ static const float lateral_mps2 = 3.0f;
 static const float braking_mps2 = 2.0f;
 /* A vehicle farther than this from the middle of every lane is on none of them: half a wide lane. */
 static const float lane_reach_m = 2.5f;
-/* A vehicle beside the middle of its lane is led to it over the longer of this length and so many times its offset. */
+/* A vehicle beside the middle of its lane joins it over a length of join_ratio times its offset, at least join_m. */
 static const float join_m = 4.0f, join_ratio = 4.0f;
 /* A vehicle whose log ends slower than this stops there. */
 static const float resting_mps = 0.5f;

@@ -1,4 +1,4 @@
-/* Which agents do co-players drive in an episode? */
+/* Which agents are co-players in an episode? */
 #ifndef DRV_COPLAYERS_H
 #define DRV_COPLAYERS_H
 

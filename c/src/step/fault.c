@@ -15,7 +15,7 @@ static const float fault_standing_mps = 0.05f;
 /* Cosines of 150 and 60 degrees: a vehicle at a larger bearing is behind, at a smaller one in front. */
 static const float behind_cos = -0.8660254f, in_front_cos = 0.5f;
 
-/* A vehicle in front that comes nearer faster than this is run into. */
+/* The agent runs into a vehicle in front if the two approach each other faster than this. */
 static const float run_into_mps = 0.5f;
 
 /* An agent that moves to a side of its lane faster than this is changing lanes: 0.3 m in one second. */

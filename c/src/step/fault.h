@@ -7,7 +7,7 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* The collision of an agent with a vehicle, which began in this step. Both need the facts of lanes.
+/* Both judge a collision of an agent with a vehicle that began in this step, and need the facts of lanes.
  *
  * The rule of behavior-bench (arXiv 2605.10034), by the bearing of the vehicle. */
 DRV_STEP_API bool drv_fault_by_bearing(const drv_world *world, int32_t agent, int32_t vehicle);

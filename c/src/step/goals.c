@@ -78,7 +78,7 @@ void drv_goals_begin(drv_world *world) {
 
 /* ---- next goals ---- */
 
-/* The most lanes between two goals, so that the search ends on a circle of lanes without length, too. */
+/* Limit on the lanes between two goals: without it the search would not end in a circle of lanes of length 0. */
 enum { NEXT_LANE_LIMIT = 1024 };
 
 /* Draws a successor of a lane; -1 where it has none. */
@@ -134,7 +134,8 @@ bool drv_goals_advance(drv_world *world, int32_t agent) {
 /* ---- observations ---- */
 
 /* Whether the trial has come to its last goal_reveal_s, in which goals are observed; never with 0, not even in the last
- * observation. Half a step is taken off, since the product of whole steps may round to either side of the time. */
+ * observation. Half a step is subtracted, since the product of the steps and dt_s may round to either side of
+ * goal_reveal_s. */
 static bool is_near_end(const drv_world *world, int32_t elapsed_steps) {
     const float reveal_s = world->config->goal_reveal_s;
     const int32_t left_steps = world->scene->trial_steps - elapsed_steps;

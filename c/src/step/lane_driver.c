@@ -15,8 +15,9 @@
 
 /* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
 static const drv_idm agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
-/* Half the squared metres that opposing the direction of a path adds to the squared distance from it (144, as if 12 m
- * away), so that the place of an agent on a path that crosses itself is on the part that it drives along. */
+/* Points at which the path leads against the agent's heading count as farther away: twice this, 144 m2, is added to
+ * their squared distance, as if they were 12 m away. So the place of an agent on a path that crosses itself is on the
+ * part that it drives along. */
 static const float wrong_way_m2 = 72.0f;
 /* The aim of pure pursuit is this time ahead, and at least two steps, within bounds: below 4 m, 13 steering bins make a
  * car weave; above 20 m, it cuts bends. */

@@ -5,7 +5,7 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* Collisions are forecast for this time, nuPlan's; an agent without one within it has it as its time to collision. */
+/* Collisions are forecast for this time, which is nuPlan's. Where none is forecast, it is the time to collision. */
 static const float drv_collision_horizon_s = DRV_COLLISION_HORIZON_S;
 
 /* Sets the time to collision of every agent to the horizon. */

@@ -27,8 +27,8 @@ bool drv_zone_yields(const drv_world *world, int32_t zone) {
     return drv_has_stop_lines(world) && world->scene->stop_lines.zone_yields[zone];
 }
 
-/* The priority of a vehicle on its way to a zone. One that stands may be held up by others than those at signs, which
- * need not wait for it. */
+/* The priority of a vehicle on its way to a zone. Vehicles at signs need not wait for one that stands, since it may be
+ * held up by something else. */
 static int32_t priority_at(const drv_world *world, int32_t zone, float speed_mps) {
     if (drv_zone_yields(world, zone)) return -1;
     return speed_mps > drv_rests_below_mps;

@@ -18,7 +18,8 @@ _Static_assert((int)PARTNER_X == (int)ROAD_X && (int)PARTNER_Y == (int)ROAD_Y &&
                    (int)PARTNER_DIRECTION_Y == (int)ROAD_DIRECTION_Y && (int)PARTNER_KIND == (int)ROAD_KIND,
                "records of both sets begin with a pose and end with a kind");
 
-/* What a stream of draws is for: the head, or one of these of a set, whose streams are STREAMS_OF_SET apart. */
+/* What a stream of draws is for: the head, or noise or dropout of a set. Set i has the two streams from
+ * STREAM_NOISE + i * STREAMS_OF_SET on. */
 enum { STREAM_HEAD, STREAM_NOISE, STREAM_DROPOUT, STREAMS_OF_SET = 2 };
 
 /* The key of a stream of an agent in this step. */

@@ -112,7 +112,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
       "trial_restart, events_detect")                                                                                \
     X(uint8_t, "u1", stop_sign_onset, DRV_CONTROL_AGENTS, "it crossed that of a stop sign without a stop",           \
       "trial_restart, events_detect")                                                                                \
-    X(uint8_t, "u1", stopped_at_sign, DRV_CONTROL_AGENTS, "it has stopped where it is, before a stop sign",          \
+    X(uint8_t, "u1", stopped_at_sign, DRV_CONTROL_AGENTS, "it has stopped near the stop sign ahead of it",           \
       "trial_restart, events_detect, respawn_agents")                                                                \
     X(uint8_t, "u1", had_red_light, DRV_CONTROL_AGENTS, "in this trial", "trial_restart, trial_judge")               \
     X(uint8_t, "u1", had_stop_sign, DRV_CONTROL_AGENTS, "in this trial", "trial_restart, trial_judge")               \

@@ -147,8 +147,8 @@ static int32_t judge_violations(drv_world *world, int32_t agent) {
                     stop_sign_onset ? config->on_stop_sign : DRV_IGNORE);
 }
 
-/* The response to a goal that was reached. Where another one follows, it is ignored; after its last one, an agent has
- * finished and is removed. */
+/* The response to a goal that was reached. With DRV_NEXT it is DRV_IGNORE where another goal follows, and DRV_REMOVE at
+ * the agent's last one. */
 static int32_t goal_response(drv_world *world, int32_t agent) {
     const drv_config *config = world->config;
     switch (config->on_goal) {

@@ -33,7 +33,7 @@ ROAD_LIMIT = 100_000
 COUNTS_BYTES = 8
 """The numbers of objects and roads; the first entity follows."""
 HEAD_BYTES, TAIL_BYTES, POINT_BYTES = 8, 28, 12
-"""Type and number of points of an entity, all behind its arrays, and one point of a road."""
+"""Sizes of the type and number of points of an entity, of all that follows its arrays, and of one point of a road."""
 EMPTY_ENTITY_BYTES = HEAD_BYTES + TAIL_BYTES
 
 

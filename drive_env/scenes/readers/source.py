@@ -117,5 +117,5 @@ def decompressed(name: str, data: bytes) -> bytes:
     allowed = max(PARSED_BYTES, PARSED_SHARE * len(data))
     if looks_like_json(content) and (needed := parsed_bytes_at_most(content)) > allowed:
         raise SceneError(f"{name}: it has {len(data)} bytes, decompressed {len(content)}, which may take {needed} in "
-                         f"memory once parsed; it may take {allowed}")
+                         f"memory once parsed; at most {allowed} are allowed")
     return content

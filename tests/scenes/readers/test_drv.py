@@ -267,7 +267,7 @@ def test_text_that_a_file_cannot_hold_is_refused_by_the_validator(changes, words
 
 @pytest.mark.parametrize("room_bytes", [0, 5, 300])
 def test_a_file_can_hold_the_text_of_every_valid_scene(room_bytes):
-    """To the last byte: without room for its name, the program is not named."""
+    """To the last byte: the name of the converting program is left out where it does not fit."""
     bare = changed(small_scene(), provenance=Provenance())
     scene = changed(bare, source='"\t' * 20, scenario_id="x" * (LIMIT_BYTES - room_bytes))
     scene = changed(scene, scenario_id=scene.scenario_id[len(encode_metadata(changed(scene, scenario_id=""))):])
