@@ -63,7 +63,8 @@ HIDDEN_EXIT = TrainConfig(
     run=RunConfig(folder="runs/hidden_exit", start_from="runs/hidden_exit_mixed"))
 """The goal is always hidden: the task that needs a memory (docs/trials_that_teach.md)."""
 
-FORKS_PPO = PPOConfig(rollout_steps=96, learning_rate=5e-4)
+FORKS_PPO = PPOConfig(rollout_steps=96, learning_rate=5e-4, time_limits="terminal")
+"""What the three phases of a training on streets with forks have in common. A car that stops reaches no goal later."""
 
 
 def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainConfig]:
