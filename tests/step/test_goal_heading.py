@@ -13,16 +13,14 @@ OPTIONS = {"on_goal": "ignore", "on_offroad": "ignore", "goal_heading_tolerance_
            "observation": {"goals": 1}}
 
 
-def reaches(error_rad, lanes_rad=(0.0,), distance_m=0.0, **options):
-    """Whether a car that passes over its goal at a heading of 0.7 + error reaches it. Lanes through a point beside the
-    goal have headings of 0.7 plus those given."""
+def reaches(error_rad, distance_m=0.0, **options):
+    """Whether a car that passes over its goal at a heading of 0.7 rad plus an error reaches it. The lane, which passes
+    the goal at a distance to the left, has a heading of 0.7 rad."""
     heading_rad = 0.7 + error_rad
     goal_m = 10.0 * np.array([np.cos(heading_rad), np.sin(heading_rad)])
-    lanes = [[goal_m + (along_m * np.cos(0.7 + turn_rad) - distance_m * np.sin(0.7),
-                        along_m * np.sin(0.7 + turn_rad) + distance_m * np.cos(0.7)) for along_m in (-30.0, 5.0, 40.0)]
-             for turn_rad in lanes_rad]
-    scene = stage([driver(heading_rad=heading_rad, speed_mps=10.0, goal_m=tuple(goal_m))],
-                  [("lane", lane) for lane in lanes])
+    ahead, left = np.array([np.cos(0.7), np.sin(0.7)]), np.array([-np.sin(0.7), np.cos(0.7)])
+    lane = [goal_m + distance_m * left + along_m * ahead for along_m in (-30.0, 5.0, 40.0)]
+    scene = stage([driver(heading_rad=heading_rad, speed_mps=10.0, goal_m=tuple(goal_m))], [("lane", lane)])
     batch, found = batch_of(scene, **{**OPTIONS, **options}), []
     for _ in range(20):
         batch.step([COAST_ACTION])
@@ -43,7 +41,7 @@ def test_a_goal_that_is_farther_than_5_m_from_every_lane_is_reached_with_any_hea
 
 
 def test_speed_and_heading_must_fit_in_the_same_step():
-    """A car turns from 0.6 rad to the heading of the lane while it brakes from 2 m/s, with the goal all around it."""
+    """A car turns from -0.8 rad towards the heading of the lane and then brakes from 3 m/s, all within the radius."""
     scene = stage([driver(heading_rad=-0.8, speed_mps=3.0, goal_m=(8.0, 0.0))], [("lane", [(-20.0, 0.0), (60.0, 0.0)])])
     batch = batch_of(scene, **OPTIONS | {"goal_radius_m": 7.9}, goal_max_speed_mps=1.0)
     seen = []
