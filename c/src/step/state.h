@@ -113,7 +113,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: comfort; no entries where nothing uses it */                                                          \
     X(float, "f4", lateral_mps2, DRV_COMFORT_AGENTS, "m/s2, acceleration to the left", "trial_restart, measures_take") \
     X(float, "f4", jerk_mps3, DRV_COMFORT_AGENTS, "m/s3", "trial_restart, measures_take")                            \
-    X(float, "f4", previous_acceleration_mps2, DRV_COMFORT_AGENTS, "m/s2, that jerk_mps3 counts from",               \
+    X(float, "f4", previous_acceleration_mps2, DRV_COMFORT_AGENTS, "m/s2, of the last step driven, for jerk_mps3",   \
       "trial_restart, measures_take")                                                                                \
     /* agents: the route of each; no entries where nothing uses it */                                                \
     X(float, "f4", route_m, DRV_ROUTE_AGENTS, "m along the route to the goal", "trial_restart, measures_take")       \
