@@ -80,8 +80,8 @@ def read_json(data: bytes):
         raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; at most "
                          f"{MEMORY_LIMIT_BYTES} are allowed")
     text = _decoded(data)
-    # Two faults suffice. A repeated key may remove the first constant from the result, but never the last object with a
-    # repeated key: an object around it is complete later.
+    # The first NaN or Infinity, and the last object with a repeated key. The parsed value may lack the former, where a
+    # repeated key overwrites it, but not the latter: an object that overwrites it would itself be complete later.
     constant: list = []
     repeated: list = []
 
