@@ -34,7 +34,7 @@ MIN_EPISODES = 2
 """Of every scene: the past of another agent in the same scene is needed."""
 
 IN_TRAINING = ("full", "wiped")
-"""The policies of each checkpoint whose scores are drawn over a training."""
+"""With `training`, the ablations under which every checkpoint of the run is evaluated."""
 
 MAX_TABLE_COLUMNS = 1000
 """Characters in a line of a table: more than any table has."""

@@ -254,7 +254,7 @@ def check_metric(metric: str | None, collector: Collector) -> None:
 
 
 def short_context(policy: Policy, collector: Collector) -> str | None:
-    """A sentence if a memory does not hold an episode of several trials: what it forgets, a later trial cannot use."""
+    """A warning if the context is shorter than an episode of several trials: a later trial cannot use what is lost."""
     batch = collector.batches[0]
     trials, trial_steps = batch.config.max_trials, max(roles.trial_steps for roles in batch.roles)
     if trials == 1 or not policy.has_memory or policy.context >= trials * trial_steps:

@@ -22,7 +22,7 @@ def scheduled(config: PPOConfig, counters: Mapping[str, int]) -> PPOConfig:
 
 
 def jump(then: PPOConfig, now: PPOConfig, counters: Mapping[str, int]) -> str | None:
-    """A sentence if a run that is resumed with other `agent_steps` continues with another learning rate."""
+    """A warning if a run that is resumed with other `agent_steps` continues with another learning rate, else None."""
     before, after = (scheduled(config, counters).learning_rate for config in (then, now))
     if then.agent_steps == now.agent_steps or before == after:
         return None

@@ -22,8 +22,7 @@ FILLED_BY = "kind"
 
 
 class _Entry(NamedTuple):
-    """Where an entry is in an observation vector: `slots` records of the features; 0 for one record without that axis.
-    """
+    """Where an entry is in an observation vector, and its features; with `slots` 0 it has no axis of slots."""
 
     offset: int
     slots: int

@@ -30,7 +30,7 @@ LONGEST_CYCLE_STEPS = (1 << 30) + lib.DRV_POINT_LIMIT
 """Its sum with a clock fits in int32."""
 
 MOST_TURNS = 1 << 30
-"""More lanes than any agent passes; the next ones up to a goal fit in int32."""
+"""More lanes than any agent drives along; with those to one more goal, their number still fits in int32."""
 
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""

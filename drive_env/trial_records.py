@@ -84,9 +84,9 @@ def trial_metrics(records: npt.NDArray[np.void], by: str | None = None, of: str 
         of: "ego" for the records of egos, "coplayer" for those of co-players.
 
     Returns:
-        `MetricValue` by metric: the mean over the agents that have records, and `n`, their number. The value of an
-        agent is the mean over its trial indices of the mean of its records with that index. With `by`, one such dict by
-        the index of each scene or world.
+        `MetricValue` by metric: the mean over the agents that have records, and `n`, their number. The records
+        of an agent are averaged within each trial index, then over the trial indices. With `by`, one such dict by the
+        index of each scene or world.
 
     Raises:
         ConfigError: `records` has other fields, or `by` or `of` is none of the above.

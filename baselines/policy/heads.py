@@ -101,7 +101,7 @@ class GaussianHead(nn.Module):
     """A diagonal Gaussian with a state-independent standard deviation. Actions are (..., components) float32.
 
     The parameters are the means and the logarithms of the standard deviations. Methods are those of `DiscreteHead`;
-    `to_env` clips them to the bounds of the space; log-probabilities are those of the unclipped actions.
+    `to_env` clips actions to the bounds of the space; log-probabilities are those of the unclipped actions.
     """
 
     dtype = torch.float32

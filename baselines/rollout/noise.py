@@ -2,8 +2,8 @@
 
 An action is a function of the policy's output and of noise (policy/heads.py). With independent noise, a policy without
 a preference changes its action in almost every step, and long runs of equal actions practically never occur. In the
-task `hidden_exit`, driving to another exit takes ten. Noise that is kept for some steps repeats the action, as coloured
-noise does for continuous actions (Eberhard et al. 2023).
+task `hidden_exit`, driving to another exit takes some ten of them in a row. Noise that is kept for some steps repeats
+the action, as coloured noise does for continuous actions (Eberhard et al. 2023).
 
 For fixed outputs of the policy, each action by itself has the distribution whose log-probability PPO uses. Given the
 actions before it, it has another one, since kept noise repeats them. PPO's gradient ignores this and is biased, so the

@@ -2,8 +2,8 @@
 
 After an update, the cached keys and values are those of the old weights; by default training attends to them unchanged.
 The keys of a layer depend on the tokens that the layer below attended to, so those of the last `context` - 1 tokens can
-be recomputed exactly from the last layers x (`context` - 1) observations. These are stored here, which needs much
-memory.
+be recomputed exactly from the last L x (`context` - 1) observations, where L is the number of layers. These are stored
+here, which needs much memory.
 """
 
 from __future__ import annotations

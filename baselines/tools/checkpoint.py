@@ -47,7 +47,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 def suggests_another(read: T) -> T:
-    """Decorates a reader of checkpoints: the error of a damaged one names the newest intact one of its run."""
+    """Decorates a reader of checkpoints: the error about a damaged one names the newest intact checkpoint."""
     @wraps(read)
     def reader(path, *args, **options):
         try:

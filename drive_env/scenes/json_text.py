@@ -23,8 +23,8 @@ WIDE_TEXT_COPIES = 10
 
 MARK_BYTES = {b",": 64, b"[": 40, b"{": 128, b":": 220, b'"x":': -156, b'"y":': -156, b'"z":': -156, b"\\": 156}
 """Upper bounds of the parser's allocation per mark, measured with CPython 3.11: an element, a list, an object, a key.
-The keys x, y and z of points are stored once, so they are discounted; other keys end like these only after a backslash,
-which cancels the discount."""
+The keys x, y and z of points are stored once, so they are discounted. Another key can end with the same four characters
+only if its quote is escaped, and the cost of the backslash cancels the discount."""
 
 HEAD_BYTES = 4096
 """Bytes that are examined to detect UTF-16."""
@@ -80,8 +80,8 @@ def read_json(data: bytes):
         raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; at most "
                          f"{MEMORY_LIMIT_BYTES} are allowed")
     text = _decoded(data)
-    # Two faults suffice. A repeated key may remove the first constant from the result, but never the last object with a
-    # repeated key: an object around it is complete later.
+    # The first NaN or Infinity, and the last object with a repeated key. The parsed value may lack the former, where a
+    # repeated key overwrites it, but not the latter: an object that overwrites it would itself be complete later.
     constant: list = []
     repeated: list = []
 

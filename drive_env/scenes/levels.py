@@ -16,8 +16,8 @@ LEVEL_HEIGHT_M = float(lib.DRV_LEVEL_HEIGHT_M)
 """Roads that differ by more than this in height, at one place, lie above each other."""
 
 SQUARE_M = 5.0
-"""Side of the square that is one place. A road may rise by 3 in 7, its diagonal, without lying above itself; the
-steepest streets rise by 2 in 5."""
+"""Side of the square that is one place. A road may rise by 3 m along its diagonal of 7 m without lying above
+itself; the steepest streets rise by 2 m in 5 m."""
 
 SAMPLE_LIMIT = 1 << 19
 """Points, at most half the side of a square apart, that are searched: 1,300 km of roads. Larger maps are flat."""
@@ -88,9 +88,9 @@ class RoadPieces(NamedTuple):
 
 
 def level_of(roads: Roads, z_m: np.ndarray) -> np.ndarray:
-    """int64, the level of heights for pictures, from 0, which draw a higher level over a lower one.
+    """int64, the level of each height, from 0; pictures draw a higher level over a lower one.
 
-    A level is as high as roads may differ without lying above each other. All is on one where no roads do.
+    Levels are `LEVEL_HEIGHT_M` high. Where no roads lie above each other, all heights are on level 0.
     """
     if not len(levels_of(roads)):
         return np.zeros(np.shape(z_m), np.int64)

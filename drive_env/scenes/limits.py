@@ -1,4 +1,4 @@
-"""Within which limits must the numbers of a scene be? As the core's tables of its scene file have them."""
+"""Within which limits must the numbers of a scene be? Those in the core's tables of the scene file."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def _check_segment_density(roads):
     for first in range(0, total - len(alone), BLOCK_SEGMENTS):
         block = squares[first : min(first + BLOCK_SEGMENTS, total - len(alone))]
         block[:] = _squares(*_middles_m(roads, pieces, ends, first, len(block)))
-    # Sorted, a square with more segments than the limit equals the one that many entries further on.
+    # In sorted order, an entry that equals the one `SQUARE_SEGMENT_LIMIT` further on is a square above the limit.
     squares.sort()
     over_limit = squares[SQUARE_SEGMENT_LIMIT:][squares[SQUARE_SEGMENT_LIMIT:] == squares[:-SQUARE_SEGMENT_LIMIT]]
     if len(over_limit):

@@ -70,7 +70,7 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
     Args:
         exits: number of exits, 2 to 5.
         trials: in an episode, 1 to 5.
-        seeds: of the scenes, see the generator `exits`; others for training than for evaluation.
+        seeds: of the scenes, see the generator `exits`. Train and evaluate on different ones.
         reveal_s: the goal is observed in this time before the end of a trial, too late to drive there, 0 to 0.9 s. An
             agent that remembers it needs no further guess.
 
@@ -100,7 +100,7 @@ def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[i
     Args:
         gates: their number, 1 to 3. With one, a memory adds nothing to the trial features in the first two trials.
         trials: in an episode, 1 to 5.
-        seeds: of the scenes, see the generator `gates`; others for training than for evaluation.
+        seeds: of the scenes, see the generator `gates`. Train and evaluate on different ones.
 
     Raises:
         ConfigError: `trials` is out of its range.
@@ -122,7 +122,7 @@ def occluded_crossing(vans: SupportsIndex = 3, trials: SupportsIndex = 2, seeds:
     Args:
         vans: their number, 2 to 5.
         trials: in an episode, 1 to 5.
-        seeds: of the scenes, see the generator `occluded`; others for training than for evaluation.
+        seeds: of the scenes, see the generator `occluded`. Train and evaluate on different ones.
 
     Raises:
         ConfigError: `trials` is out of its range.
@@ -145,7 +145,7 @@ def hidden_closure(closed: SupportsIndex = 2, trials: SupportsIndex = 3, seeds: 
         closed: how many of the three, 1 or 2. With 1, a memory adds nothing to the trial features in the first two
             trials.
         trials: in an episode, 1 to 5.
-        seeds: of the scenes, see the generator `closures`; others for training than for evaluation.
+        seeds: of the scenes, see the generator `closures`. Train and evaluate on different ones.
 
     Raises:
         ConfigError: `trials` is out of its range.

@@ -1,4 +1,4 @@
-"""Is an argument of a wrong type an error of the family, whatever the call?"""
+"""Is the error of an argument of a wrong type a DriveError, whatever the call?"""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SHORT = DriveConfig(trial_steps=3)
 
 WRONG = (-1, 10**30, 1.5, float("nan"), "x", "", b"x", [], [1], {"a": 1}, object(), np.zeros((2, 2)), np.array(["a"]),
          ...)
-"""Values of which no argument below takes more than a few; what it takes, it must take without an error."""
+"""Values of many types. An argument below may accept a few of them, and must refuse the others by a DriveError."""
 
 
 def opened(kind):

@@ -1,4 +1,4 @@
-"""Is a rollout that is cut in a wait worth what the whole one is?"""
+"""Do rollouts that are cut in a wait have the values and advantages of the whole one?"""
 
 import numpy as np
 import pytest

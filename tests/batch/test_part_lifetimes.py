@@ -94,7 +94,7 @@ gc.collect()
 '''
 
 
-def test_a_batch_that_is_freed_before_its_env_is_closed_to_it():
+def test_an_env_that_is_finalized_after_its_batch_finds_it_closed():
     """Python runs the finalizers of a cycle from the oldest object to the newest. Freed memory is overwritten."""
     done = subprocess.run([sys.executable, "-c", FINALIZERS], env={**os.environ, "MALLOC_PERTURB_": "165"},
                           capture_output=True, text=True, timeout=TIMEOUT_S, check=False)

@@ -86,9 +86,9 @@ static void check_mode(int which, int32_t threads) {
     CHECK(left == environments[which].mode, "the caller's thread no longer %s", environments[which].name);
     const size_t floats = (size_t)plain.needs.num_agents * (size_t)plain.needs.observation_size;
     CHECK(memcmp(plain.block, other.block, (size_t)plain.needs.block_bytes) == 0,
-          "state of %d threads where the caller's %s", threads, environments[which].name);
+          "state of %d threads where the caller %s", threads, environments[which].name);
     CHECK(memcmp(plain.arrays.observations, other.arrays.observations, floats * sizeof(float)) == 0,
-          "observations of %d threads where the caller's %s", threads, environments[which].name);
+          "observations of %d threads where the caller %s", threads, environments[which].name);
     tear_down(&plain);
     tear_down(&other);
 }
@@ -138,8 +138,8 @@ TEST(a_step_in_flight_does_not_run_in_the_callers_environment) {
             CHECK(!has_mode || (begun == environments[which].mode && ended == begun),
                   "the caller's thread no longer %s", environments[which].name);
         }
-        CHECK(memcmp(plain.block, in_flight.block, (size_t)plain.needs.block_bytes) == 0, "where the caller's %s",
-              environments[which].name);
+        CHECK(memcmp(plain.block, in_flight.block, (size_t)plain.needs.block_bytes) == 0,
+              "where the caller's thread %s", environments[which].name);
         tear_down(&plain);
         tear_down(&in_flight);
     }
@@ -154,7 +154,7 @@ TEST(a_call_raises_no_exception_flag_of_the_caller) {
         act_at_random(&test, &rng);
         feclearexcept(FE_ALL_EXCEPT);
         step_batch(&test);
-        /* The step rounded nearly every number of it. */
+        /* Nearly every operation of the step rounds, which would raise the flag FE_INEXACT. */
         CHECK(fetestexcept(FE_ALL_EXCEPT) == 0, "flags %d", fetestexcept(FE_ALL_EXCEPT));
     }
     tear_down(&test);

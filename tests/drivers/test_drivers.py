@@ -199,7 +199,7 @@ def test_invalid_paths_and_worlds_out_of_range_are_refused():
         # worlds, and a scene without a driver
         batch.reset(seed=0)
         driver, none = create([0, 1]), [ffi.NULL] * len(batch.roles)
-        with pytest.raises(CallError, match="worlds are 2 from 1 on; they must be in 0 to 1"):
+        with pytest.raises(CallError, match="worlds.first is 1 and worlds.count 2; worlds must be in 0 to 1"):
             core.drive(1, 2, [driver] * len(batch.roles))
         scene = int(batch.scene_index[0])
         with pytest.raises(CallError, match=f"world 0 is in scene {scene}, which has no driver; it must have one"):

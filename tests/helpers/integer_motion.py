@@ -12,7 +12,7 @@ def _overlap(a, b, at_a, at_b):
 
 
 def _overlap_between(a, b, gap_before, gap_after):
-    """Whether two cars of one lane overlap while the gap, a's position minus b's, changes from one to another."""
+    """Whether two cars of one lane overlap while the gap, a's position minus b's, changes from one value to another."""
     if gap_before * gap_after <= 0:
         return True
     return 2 * min(abs(gap_before), abs(gap_after)) <= a.length + b.length + 1

@@ -1,4 +1,4 @@
-"""Are generated scenes cached without a difference to anyone who changes one?"""
+"""Are generated scenes cached, and does a change to a returned scene leave the cache and other scenes as they are?"""
 
 from __future__ import annotations
 

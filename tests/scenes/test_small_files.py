@@ -107,7 +107,7 @@ def padded(content):
 
 
 def serpentine(count):
-    """Points 39 m apart, of four segments each, the most per point that may be; 10 m from one line to the next."""
+    """Points on lines 10 m apart, 39 m from one to the next: four segments per point, the most that a file may have."""
     line, place = np.divmod(np.arange(count), 2400)
     return np.where(line % 2, 2399 - place, place) * 39.0 - 46_800, line * 10.0
 
@@ -122,7 +122,7 @@ def same_point(count):
 
 
 def points_bin(places, roads):
-    """A `.bin` of the largest size allowed with points by `places`, on so many roads."""
+    """A `.bin` of the largest size allowed with points on `roads` roads; `places(n)` returns x and y of n points."""
     points = (LARGEST_BYTES - 1000 - 36 * roads) // 12 // roads
     xyz = np.zeros((3, roads, points), "<f4")
     xyz[0].flat, xyz[1].flat = places(roads * points)

@@ -24,7 +24,7 @@ def times(actors, steps=1, turn_rad=0.0, **choices):
 
 @pytest.mark.parametrize("turn_rad", TURNS)
 def test_a_vehicle_ahead_is_met_after_the_gap_over_the_closing_speed(turn_rad):
-    """Both are 4 m long: from centres 34 m apart the gap of 30 m closes at 10 m/s, with one step behind it."""
+    """Both are 4 m long, with centres 34 m apart: the gap of 30 m closes at 10 m/s, for one step already."""
     of_each, facts = times([driver(speed_mps=14.0), driver(34.0, speed_mps=4.0)], turn_rad=turn_rad)
     assert of_each == pytest.approx([2.9, 3.0], abs=1e-4)  # the one ahead does not run into the one behind it
     assert facts == pytest.approx([0.1 * (1 - 2.9 / 3), 0.0], abs=1e-5)

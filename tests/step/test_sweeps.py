@@ -125,9 +125,9 @@ def test_a_turn_of_more_than_half_a_circle_is_swept_the_short_way_round():
 @pytest.mark.parametrize("radius_m, early_s", [(12.0, 0.0), (15.0, 0.004), (17.0, 0.013), (18.0, 0.0)])
 @pytest.mark.parametrize("gap_m, meet", [(0.14, False), (0.04, False), (-0.04, True)])
 def test_passing_beside_a_long_vehicle_that_turns_is_no_collision(turn_rad, radius_m, early_s, gap_m, meet):
-    # A bar of 50 m turns by 3 rad in the step of 1 s. The driver crosses its circle on a line radius_m from its centre
-    # and lies from there at the angle atan(v t / radius_m), which first falls behind the bar, then gains on it:
-    # between the two, where both turn at 3 rad/s, the bar is nearest to the car.
+    # A bar of 50 m turns by 3 rad in the step of 1 s. The driver crosses the circle of its ends on a line that passes
+    # its centre at radius_m. Seen from the centre, the car's bearing is atan(v t / radius_m): it changes more slowly
+    # than the bar's heading at first, then faster. In between, when both turn at 3 rad/s, they are nearest.
     spin_radps, speed_mps, half_bar_m, half_car_m = 3.0, 5.0 * radius_m, 0.5, 0.01
     nearest_s = -math.sqrt(speed_mps / (radius_m * spin_radps) - 1) * radius_m / speed_mps
     bearing_rad = math.atan(speed_mps * nearest_s / radius_m)

@@ -96,7 +96,7 @@ def test_every_approach_counts_once():
 
 
 def test_a_step_is_judged_by_what_the_light_shows_at_its_start():
-    """The tenth step crosses. Nine steps of green before red begin it at red, ten at green."""
+    """The tenth step crosses. It starts at red if the light is green for nine steps, and at green if for ten."""
     for green_s, found in ((0.9, [10]), (1.0, [])):
         batch = approach(controls(LIGHT, phases=[(GREEN, green_s), (RED, 5.0)]))
         assert batch.light_states().tolist() == [GREEN]

@@ -178,8 +178,8 @@ int32_t drv_metric_names(const drv_config *config, const char **out, int32_t cap
 /* Whose trials a report is of. */
 typedef enum drv_report_of { DRV_OF_EGOS = 0, DRV_OF_COPLAYERS = 1 } drv_report_of;
 
-/* A metric is an index of drv_metric_names; the score has DRV_METRIC_SCORE. Metrics are of whole trials: all agents of
- * a world are added in the step that ends its trial, and a trial that a reset cuts is not. */
+/* A metric is an index of drv_metric_names; that of the score is DRV_METRIC_SCORE. Metrics are of whole trials: all
+ * agents of a world are added in the step that ends its trial, and a trial that a reset cuts is not. */
 /* The metric in the trial of that index, 0 .. max_trials - 1; -1: its mean over the trials of an agent. */
 drv_status drv_batch_metric(drv_batch *batch, int32_t metric, int32_t trial, drv_report_of of, drv_metric_value *out,
                             char *message);

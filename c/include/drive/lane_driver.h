@@ -20,8 +20,8 @@ typedef struct drv_lane_driver_setup {
     const int32_t *point_start; /* an entry per agent, and one more */
     const float *x_m, *y_m;
     const float *speed_mps; /* of each agent on a straight, above 0 */
-    float goal_mps;         /* highest speed near the goal and past it */
-    float goal_reach_m;     /* of the end of the polyline, within which that is near */
+    float goal_mps;         /* highest speed within goal_reach_m of the end of the polyline, and past it */
+    float goal_reach_m;
 } drv_lane_driver_setup;
 
 /* Creates a driver, which retains the scene. */

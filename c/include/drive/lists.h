@@ -142,7 +142,7 @@
                           "green light")                                                                             \
     X(PARTNERS, partners, "other vehicles: 128 at rest, 255 at the highest speed, 1 at the same speed in reverse")   \
     X(SELF, self, "the agent's own vehicle, likewise")                                                               \
-    X(GOAL, goal, "the area of the agent's goal; of one outside of the image, at the border in its direction")
+    X(GOAL, goal, "the area of the agent's goal; if it is outside of the image, at the border in its direction")
 
 #define DRV_IMAGE_LAYER_NAME(symbol, name, meaning) #name " "
 

@@ -96,8 +96,8 @@ void drv_lane_driver_free(drv_lane_driver *driver) {
 static drv_status check_drivers(const drv_batch *batch, drv_worlds worlds, drv_lane_driver *const *drivers,
                                 char *message) {
     if (worlds.first < 0 || worlds.count < 0 || worlds.count > batch->num_worlds - worlds.first)
-        return drv_fail(message, DRV_ERROR_CALL, "worlds are %d from %d on; they must be in 0 to %d", worlds.count,
-                        worlds.first, batch->num_worlds - 1);
+        return drv_fail(message, DRV_ERROR_CALL, "worlds.first is %d and worlds.count %d; worlds must be in 0 to %d",
+                        worlds.first, worlds.count, batch->num_worlds - 1);
     for (int32_t number = worlds.first; number < worlds.first + worlds.count; number++) {
         const int32_t scene = *drv_batch_world(batch, number).scene_index;
         if (!drivers[scene] || drivers[scene]->scene != batch->scenes[scene])

@@ -83,13 +83,13 @@ static void fill_links(drv_lanes *lanes, const drv_scene_input *in) {
     if (in->link_count > 0)
         memcpy(lanes->successor, in->lane_successor, (size_t)in->link_count * sizeof *in->lane_successor);
 
-    /* start[road + 1] counts the links into the road, and after the sum is the end of their range */
+    /* start[road + 1] first counts the links into the road; the prefix sum turns it into the end of their range */
     int32_t *start = lanes->predecessor_start;
     memset(start, 0, ((size_t)in->road_count + 1) * sizeof *start);
     for (int32_t link = 0; link < in->link_count; link++) start[in->lane_successor[link] + 1]++;
     for (int32_t road = 0; road < in->road_count; road++) start[road + 1] += start[road];
 
-    /* fill each range from its end: start[road + 1] becomes its beginning, which belongs into start[road] */
+    /* fill each range from its end, which turns start[road + 1] into its beginning; then move that to start[road] */
     for (int32_t road = in->road_count - 1; road >= 0; road--)
         for (int32_t link = in->lane_start[road + 1] - 1; link >= in->lane_start[road]; link--)
             lanes->predecessor[--start[in->lane_successor[link] + 1]] = road;

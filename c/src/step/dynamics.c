@@ -57,8 +57,8 @@ static void write_slip(drv_world *world, const block_vehicles *moved, const drv_
             world->sideslip_rad[moved->vehicle[i]] = block->sideslip_rad[i];
 }
 
-/* Where an action set a pose that no speed within the limit leads to in a step, the vehicle has jumped: as if it had
- * stood at the new pose before, so that it meets nothing on the way. */
+/* A vehicle has jumped if an action set a pose that is too far away to reach in a step at the highest speed. Its pose
+ * before the step is replaced by the new one, so that it meets nothing on the way. */
 static void forget_jumps(drv_world *world, const block_vehicles *moved, float most_m) {
     for (int32_t i = 0; i < moved->count; i++) {
         const int32_t vehicle = moved->vehicle[i];

@@ -75,9 +75,9 @@ typedef struct lane_traffic {
     lane_vehicle ahead, behind;
 } lane_traffic;
 
-/* Whether `other` would overlap a vehicle in the lane at `lane_m`, or leave it too small a lateral gap. `other` counts
- * where it is, `left_m` to the left of the path, in the lane that it changes to, and between them. `turn_cos` is the
- * cosine of the angle between its heading and the path. */
+/* Whether `other` would overlap a vehicle in the lane at `lane_m`, or leave it too small a lateral gap. `other` is
+ * `left_m` to the left of the path; while it changes lanes, it also occupies all from there to its new lane. `turn_cos`
+ * is the cosine of the angle between its heading and the path. */
 static bool is_in_lane(const drv_world *world, int32_t vehicle, int32_t other, float left_m, float turn_cos,
                        float lane_m) {
     const drv_scene *scene = world->scene;

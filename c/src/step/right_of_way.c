@@ -7,7 +7,7 @@
 #include "step/rule_based.h"
 #include "step/stopping.h"
 
-/* A vehicle is near a zone where it can still stop comfortably before it, with a distance to spare. */
+/* A vehicle is near a zone if its gap is at most its comfortable braking distance plus this margin. */
 static const float stopping_margin_m = 10.0f, stopping_mps2 = 2.0f;
 /* Where signs have an effect it is also near if it arrives within this time: vehicles at a sign yield to it. */
 static const float yield_s = 4.0f;

@@ -1,7 +1,7 @@
-/* How far is each agent along its route? At the nearest point of the route that it can have reached in the step, so
- * that a route that crosses or meets itself does not confuse its parts. Progress is the difference of two such lengths,
- * however far the agent is from the route: its sum over a trial depends on the last place alone, so no detour and no
- * circle earns anything (Ng et al. 1999). */
+/* How far is each agent along its route? At the nearest point of the route that it can have reached in the step: where
+ * the route crosses itself, the agent stays on the part that it drives along. Progress is the difference of two such
+ * lengths, however far the agent is from the route: its sum over a trial depends on the last place alone, so no detour
+ * and no circle earns anything (Ng et al. 1999). */
 #include "step/route_progress.h"
 
 #include <math.h>

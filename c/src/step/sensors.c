@@ -122,7 +122,7 @@ static void degrade_indices_of(const drv_world *world, int32_t agent, int32_t in
     memset(entries + kept, 0, (size_t)(slot - kept) * sizeof *entries);
 }
 
-/* Moves the goal of an observation, which is not at the origin if it is observed. */
+/* Moves the goal of an observation. */
 static void perturb_goal(const drv_world *world, int32_t agent, drv_point error_m, float *head) {
     const drv_point goal = drv_goals_in_frame(world, agent, agent);
     const drv_point observed = {goal.x + error_m.x, goal.y + error_m.y};
@@ -146,7 +146,7 @@ static void degrade_head(const drv_world *world, int32_t agent, float *head) {
     const uint64_t key = key_of(world, agent, STREAM_HEAD);
     const drv_point shift = drv_normal_pair(drv_random_draw(key, 0));
     const float speed_scale = world->encoding->layout->head.scale[EGO_SPEED];
-    if (goal_m > 0.0f && head[EGO_GOAL_DISTANCE] > 0.0f) {
+    if (goal_m > 0.0f && head[EGO_GOAL_DISTANCE] > 0.0f) { /* a hidden goal has distance 0 */
         const drv_point error_m = {goal_m * shift.x, goal_m * shift.y};
         perturb_goal(world, agent, error_m, head);
         perturb_goals(world, error_m, head);

@@ -130,7 +130,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", lateral_mps2, DRV_COMFORT_AGENTS, "m/s2, acceleration to the left",                               \
       "trial_restart, measures_take, respawn_agents")                                                                \
     X(float, "f4", jerk_mps3, DRV_COMFORT_AGENTS, "m/s3", "trial_restart, measures_take")                            \
-    X(float, "f4", previous_acceleration_mps2, DRV_COMFORT_AGENTS, "m/s2, that jerk_mps3 counts from",               \
+    X(float, "f4", previous_acceleration_mps2, DRV_COMFORT_AGENTS, "m/s2, of the last step driven, for jerk_mps3",   \
       "trial_restart, measures_take, respawn_agents")                                                                \
     /* agents: the route of each; no entries where nothing uses it */                                                \
     X(float, "f4", route_m, DRV_ROUTE_AGENTS, "m along the route to the goal",                                       \

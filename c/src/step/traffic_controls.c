@@ -14,7 +14,7 @@
 
 /* ---- what lights show ---- */
 
-/* A program repeats; of a log the last state lasts. Signs have neither, and show nothing. */
+/* A program repeats; after the end of a log its last state stays. Signs have neither, and show nothing. */
 static uint8_t state_shown(const drv_world *world, int32_t control) {
     const drv_scene *scene = world->scene;
     const int32_t first = scene->control_phase_start[control], end = scene->control_phase_start[control + 1];

@@ -1,4 +1,4 @@
-/* Which box does a vehicle cover, at its pose of now? */
+/* Which box does a vehicle cover at its current pose? */
 #ifndef DRV_VEHICLE_BOX_H
 #define DRV_VEHICLE_BOX_H
 

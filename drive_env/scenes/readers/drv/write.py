@@ -24,7 +24,7 @@ def drv_bytes(scene: Scene) -> bytes:
     """
     validate_scene(scene)
     # A section of zeros need not be written: it is what a file of an earlier minor version reads as. One candidate goal
-    # at the origin and a script of object 0 are zeros, too, but not none.
+    # at the origin and a script of object 0 are zeros, too, but must be written.
     sections = [_section(scene, kind) for kind in KINDS]
     minor = max(kind.since for kind, section in zip(KINDS, sections, strict=True)
                 if section.strip(b"\0") or (section and kind.name in ("candidate_goals_m", "scripts.object")))
