@@ -14,26 +14,26 @@ from .task import Task, gates, hidden_closure, hidden_exit, occluded_crossing
 TASKS: dict[str, tuple[Callable[..., Task], str]] = {
     "exits": (hidden_exit, "exits"), "gates": (gates, "gates"), "occluded": (occluded_crossing, "vans"),
     "closures": (hidden_closure, "closed")}
-"""By generator, its task, and the parameter of the generator that the task has too."""
+"""By generator: its task, and the one parameter of the generator that is also a parameter of the task."""
 
-DECISIVE = ("dt_s", "trial_steps", "dynamics", "goal_radius_m", "on_goal", "on_collision", "on_offroad",
-            "reward_ranges")
-"""Fields of a config that decide what can be achieved in a trial."""
+DECISIVE = ("dt_s", "trial_steps", "control", "others", "dynamics", "goal_radius_m", "on_goal", "on_collision",
+            "on_offroad", "reward_ranges")
+"""Fields of a config that decide what can be achieved in a trial. `control` and `others` decide which scripts exist."""
 
 DECISIVE_OBSERVATIONS = ("steps_share", "goal_reveal_s", "goal_reveal_share", "reveal_hidden")
-"""Fields of its `observation` that decide what is known of earlier trials."""
+"""Fields of its `observation` that decide what an agent observes of earlier trials."""
 
 OUTCOME_TERMS = ("goal", "collision", "offroad")
-"""Rewards that tell no more than the outcome of a trial, which is a trial feature already."""
+"""Reward terms that reveal no more than the outcome of a trial, which is a trial feature already."""
 
 
 @named_arguments
 def optimal_scores_on(generator: str, parameters: Mapping[str, Any],
                       config: ConfigSource) -> dict[str, tuple[float, ...]]:
-    """The optimal scores of a task, where scenes of its generator are played with a config that is as strict.
+    """The optimal scores of a generator's task, if they also hold for these parameters and this config.
 
-    The config may differ from that of the task in its trials, in the weights of goal, collision and off-road, in the
-    slots of its observations, and in other fields that neither ease a trial nor show more of the one before.
+    The config may differ from that of the task in the number of trials, in the weights of goal, collision and off-road,
+    in the slots of its observations, and in other fields that neither ease a trial nor show more of the one before.
 
     Args:
         generator: a name of `generate_scene`.
@@ -59,9 +59,9 @@ def optimal_scores_on(generator: str, parameters: Mapping[str, Any],
     return task.optimal_scores if _is_as_strict(config, task.config) else {}
 
 
-def _is_as_strict(config: DriveConfig, as_task: DriveConfig) -> bool:
+def _is_as_strict(config: DriveConfig, of_task: DriveConfig) -> bool:
     """Whether a config makes trials as hard as that of the task, and shows no more of earlier trials."""
     terms = [term.name for term in dataclasses.fields(RewardConfig) if term.name not in OUTCOME_TERMS]
-    compared = ((config, as_task, DECISIVE), (config.observation, as_task.observation, DECISIVE_OBSERVATIONS),
-                (config.reward, as_task.reward, terms))
+    compared = ((config, of_task, DECISIVE), (config.observation, of_task.observation, DECISIVE_OBSERVATIONS),
+                (config.reward, of_task.reward, terms))
     return all(getattr(own, name) == getattr(other, name) for own, other, names in compared for name in names)

@@ -125,7 +125,8 @@ def test_the_optimum_of_a_preset_is_that_of_its_task(name, task, parameters):
 
 @pytest.mark.parametrize("change", [
     {"reward": {"progress_per_m": 0.01}}, {"observation": {"steps_share": True}}, {"trial_steps": 500},
-    {"on_collision": "ignore"}, {"max_trials": 9}, {"dynamics": {"max_speed_mps": 20.0}}])
+    {"on_collision": "ignore"}, {"max_trials": 9}, {"dynamics": {"max_speed_mps": 20.0}}, {"others": "static"},
+    {"control": "all"}])
 def test_no_optimum_is_known_where_a_config_shows_more_or_eases_a_trial(change):
     drive = gates(seeds=()).config
     assert optimal_scores_on("gates", {}, drive.replace(reward={"collision": -0.2}, observation={"partners": 9}))
