@@ -35,6 +35,8 @@ static void put(street *in, int32_t vehicle, drv_point at, drv_point ahead) {
 /* A winding path, its vehicle at one of its points, and the others up to 100 m from it. */
 static void draw_street(street *in, test_rng *rng) {
     *in = (street){0};
+
+    /* the path */
     drv_point at = {(float)rng_between(rng, -3000, 3000), (float)rng_between(rng, -3000, 3000)};
     float heading_rad = (float)rng_between(rng, -3, 3), curvature = 0.0f;
     for (int32_t i = 0; i < POINTS; i++) {
@@ -47,6 +49,8 @@ static void draw_street(street *in, test_rng *rng) {
         if (i % 8 == 0) curvature = (float)rng_between(rng, -0.15, 0.15);
         heading_rad = drv_wrap_angle(heading_rad + curvature * drv_path_pitch_m);
     }
+
+    /* the vehicles: agents, rule-based ones, and static ones, of which some are off the map */
     for (int32_t i = 0; i < VEHICLES; i++) {
         const drv_point by = {in->path_x[20] + (float)rng_between(rng, -100, 100),
                               in->path_y[20] + (float)rng_between(rng, -100, 100)};
@@ -60,6 +64,7 @@ static void draw_street(street *in, test_rng *rng) {
     }
     put(in, OWN, (drv_point){in->path_x[5], in->path_y[5]}, (drv_point){in->path_cos[5], in->path_sin[5]});
 
+    /* the world, which refers to them, and what the corridors of a step share */
     in->start[1] = POINTS;
     in->paths = (drv_paths){.count = 1, .point_count = POINTS, .point_start = in->start, .x_m = in->path_x,
                             .y_m = in->path_y, .cos_heading = in->path_cos, .sin_heading = in->path_sin};

@@ -29,7 +29,8 @@ COAST, STRAIGHT = ACCELERATION_BINS // 2, STEERING_BINS // 2
 """The bins in the middle, of no acceleration and of wheels ahead."""
 
 COAST_ACTION, BRAKE_ACTION = COAST * STEERING_BINS + STRAIGHT, STRAIGHT
-"""Discrete actions, both straight on."""
+THROTTLE_ACTION = (ACCELERATION_BINS - 1) * STEERING_BINS + STRAIGHT
+"""Discrete actions, all straight on."""
 
 
 @dataclass(frozen=True)

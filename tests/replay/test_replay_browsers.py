@@ -136,8 +136,8 @@ def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path
 
 
 def test_an_agent_that_respawns_jumps_to_its_start(chromium, tmp_path):
-    """A car at 10 m/s is within 2.5 m of its goal at 20 m in step 18, and drives from 0 m again. Half a step before, it
-    is where it was; its trail begins at the start, and the flash of the event is at the goal."""
+    """A car at 10 m/s is within 2.5 m of its goal at 20 m in step 18, and drives from 0 m again. Until then it
+    is drawn where it was in step 17; its trail begins at the start, and the flash of the event is at the goal."""
     scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
                        roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
     with started(scene, on_goal="respawn", goal_radius_m=2.5) as batch:

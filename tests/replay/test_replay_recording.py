@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from replay_reader import Page
-from scripted_scenes import BRAKE_ACTION, IGNORE_ALL, driver, log_replay, stage
+from scripted_scenes import BRAKE_ACTION, COAST_ACTION, IGNORE_ALL, driver, log_replay, stage
 
 from drive_env import REWARD_TERMS, Batch, CallError, ConfigError, DriveConfig, RewardConfig, generate_scene
 from drive_env.drivers import LaneDriver, RandomDriver
@@ -145,7 +145,7 @@ def test_a_recording_has_the_heading_of_every_goal():
     config = DriveConfig(trial_steps=3, goal_heading_tolerance_rad=0.2, observation={"goals": 1})
     with Batch(scene, config=config) as batch:
         recorder = Recorder(batch)
-        rollout(batch, recorder, SimpleNamespace(act_all=lambda: [45] * 3), 1)
+        rollout(batch, recorder, SimpleNamespace(act_all=lambda: [COAST_ACTION] * 3), 1)
         recording = recorder.recording()
     wanted = np.array([np.pi, np.pi / 2, np.nan])
     assert recording.trials[0].goal_heading_rad == pytest.approx(np.tile(wanted, (4, 1)), nan_ok=True)
@@ -158,7 +158,7 @@ def test_a_recording_counts_the_respawns_of_every_frame():
     scene, counts = stage([driver(0.0, speed_mps=10.0, goal_m=(6.9, 0.0))]), []
     with Batch(scene, config=DriveConfig(trial_steps=12, **IGNORE_ALL | {"on_goal": "respawn"})) as batch:
         recorder = Recorder(batch)
-        rollout(batch, recorder, SimpleNamespace(act_all=lambda: [45]), 1, lambda: counts.append(
+        rollout(batch, recorder, SimpleNamespace(act_all=lambda: [COAST_ACTION]), 1, lambda: counts.append(
             batch.trial_state()["respawns"]))
         recording = recorder.recording()
     trial, stored = recording.trials[0], Page(recording.html()).frames("trial0/respawns")
@@ -182,8 +182,8 @@ def test_stop_lines_and_what_lights_show_are_recorded():
     assert (stored == shown).all() and len(np.unique(stored)) == 3
 
 
-def test_who_follows_a_log_is_recorded():
-    """A rule-based vehicle follows its log from the first step on, until the agent that it drives up to is near."""
+def test_recordings_mark_vehicles_that_follow_their_logs():
+    """A rule-based vehicle follows its log from the first step on, until it is near the agent ahead."""
     log = log_replay([(float(x_m), 0.0, 0.0, 10.0) for x_m in range(-40, 20)], expert=False, goal_m=(-40.0, 0.0))
     scene = stage([driver(0.0, 0.0), log])
     config = DriveConfig(others="idm", idm_handback_m=1.0, agents_per_world=1, trial_steps=50, **IGNORE_ALL)

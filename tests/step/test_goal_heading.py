@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scripted_scenes import COAST_ACTION, batch_of, driver, stage
+from scripted_scenes import COAST, COAST_ACTION, STEERING_BINS, STRAIGHT, batch_of, driver, stage
 
 from drive_env import ConfigError, DriveConfig
 from drive_env.scenes import LaneGraph
@@ -46,7 +46,8 @@ def test_speed_and_heading_must_fit_in_the_same_step():
     batch = batch_of(scene, **OPTIONS | {"goal_radius_m": 7.9}, goal_max_speed_mps=1.0)
     seen = []
     for step in range(60):
-        batch.step([(1 if step > 30 else 3) * 13 + (9 if step < 20 else 6)])
+        acceleration, steering = COAST - 2 * (step > 30), STRAIGHT + 3 * (step < 20)
+        batch.step([acceleration * STEERING_BINS + steering])
         vehicle = batch.vehicles()
         fits = (abs(vehicle["heading_rad"][0]) <= 0.3, vehicle["speed_mps"][0] <= 1.0)
         seen.append((*fits, batch.step_events()["goal"][0]))

@@ -86,7 +86,7 @@ def test_a_small_gap_that_does_not_shrink_is_no_reason_to_leave_the_log(agent_mp
 
 @pytest.mark.parametrize("distance_m, brakes", [(0.5, True), (3.0, False)])
 def test_the_distance_decides_when_a_vehicle_is_handed_back(distance_m, brakes):
-    """It drives 2 m ahead of its log, at its speed, until it is at rest at the end."""
+    """It is 2 m ahead of its log, at the logged speed."""
     x_m = -60.0 + SPEED_MPS * DT_S * np.arange(60)
     batch = batch_of(stage([driver(0.0, 30.0), logged(x_m, np.full(60, SPEED_MPS))], BELOW), **IGNORE_ALL,
                      others="idm", idm_handback_m=distance_m)
@@ -104,7 +104,7 @@ def test_a_vehicle_yields_to_an_agent_that_crosses_its_way():
     seen = drive([driver(0.0, -30.0, np.pi / 2, SPEED_MPS), logged(x_m, np.full(100, SPEED_MPS))], lambda step: COAST,
                  60, roads)
     apart_m = np.hypot(seen["x_m"][:, 1] - seen["x_m"][:, 0], seen["y_m"][:, 1] - seen["y_m"][:, 0])
-    assert apart_m.min() > LENGTH_M and not seen["follows_log"][:, 1].all()
+    assert apart_m.min() > LENGTH_M and not seen["follows_log"][1:, 1].all()
 
 
 def test_a_vehicle_follows_its_rules_where_its_log_has_a_gap_and_after_its_end():

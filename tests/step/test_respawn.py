@@ -5,16 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from boxes import corners
-from scripted_scenes import COAST_ACTION, batch_of, driver, log_replay, stage, standing
+from scripted_scenes import COAST_ACTION, THROTTLE_ACTION, batch_of, driver, log_replay, stage, standing
 
 from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver
 from drive_env.scenes import LaneGraph
 
 RESPAWN = {"on_goal": "respawn", "on_collision": "ignore", "on_offroad": "ignore"}
-FULL_THROTTLE = 6 * 13 + 6
-"""A discrete action, straight on."""
-
 FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed", "stopped",
          "waits", "outcome")
 
@@ -177,8 +174,7 @@ def town():
     return generate_scene("town", seed=2, agents=10)
 
 
-def test_nothing_but_the_respawn_draws_from_its_stream(town):
-    """Until the first agent has reached its goal, everything is as where goals are ignored."""
+def test_until_the_first_goal_everything_is_as_where_goals_are_ignored(town):
     plays = []
     for on_goal in ("ignore", "respawn"):
         config = DriveConfig(**RESPAWN | {"on_goal": on_goal}, goal_radius_m=60.0,
@@ -188,7 +184,7 @@ def test_nothing_but_the_respawn_draws_from_its_stream(town):
             plays.append([])
             for _ in range(90):
                 plays[-1].append((batch.observations.copy(), batch.rewards.copy()))
-                batch.step(np.full(batch.num_agents, FULL_THROTTLE))
+                batch.step(np.full(batch.num_agents, THROTTLE_ACTION))
                 if batch.trial_state()["had_goal"].any():
                     break
     assert 4 < len(plays[0]) == len(plays[1]) < 90
@@ -232,7 +228,7 @@ def test_no_event_happens_between_the_goal_and_the_start():
     scene = stage([driver(0.0, goal_m=(20.0, 0.0)), standing(90, 10.0, 0.0)], [("edge", [(13.0, -3.0), (13.0, 3.0)])])
     batch, laps = batch_of(scene, **RESPAWN, goal_radius_m=2.5), [[]]
     while len(laps) < 4:
-        batch.step([FULL_THROTTLE])
+        batch.step([THROTTLE_ACTION])
         events = batch.step_events()
         laps[-1].append((events["collision"][0], events["offroad"][0]))
         if batch.trial_state()["respawns"][0] == len(laps):
@@ -256,9 +252,9 @@ def test_the_distance_to_the_log_ends_with_the_first_respawn():
 
 
 def test_starts_on_a_bridge_are_free_of_what_is_below():
-    """The goal is above the start of another agent; both stay on their levels."""
+    """The start of the only agent that drives is above the other agent, which stands below the bridge."""
     lanes = LaneGraph(np.zeros(3, np.int32), np.zeros(0, np.int32))
-    scene = stage([driver(0.0, speed_mps=10.0, goal_m=(20.0, 0.0)), driver(0.0, -20.0, np.pi / 2)],
+    scene = stage([driver(0.0, speed_mps=10.0, goal_m=(20.0, 0.0)), driver(0.0, -1.0, np.pi / 2)],
                   [("lane", [(-30.0, 0.0), (60.0, 0.0)]), ("lane", [(0.0, -60.0), (0.0, 60.0)])])
     z_m = np.float32([6.0, 6.0, 0.0, 0.0])
     scene = replace(scene, lanes=lanes, roads=replace(scene.roads, z_m=z_m), objects=replace(
@@ -267,8 +263,8 @@ def test_starts_on_a_bridge_are_free_of_what_is_below():
     for _ in range(18):
         batch.step(np.full(2, COAST_ACTION))
     state = batch.trial_state()
-    assert state["respawns"].tolist() == [1, 0]
-    assert batch.vehicles()["z_m"][0] == pytest.approx([6.0, 0.0][state["start_of"][0]], abs=1e-5)
+    assert state["respawns"].tolist() == [1, 0] and state["start_of"].tolist() == [0, 1]
+    assert batch.vehicles()["z_m"] == pytest.approx([6.0, 0.0], abs=1e-5)
 
 
 def test_a_saved_state_must_have_starts_of_the_scene():

@@ -178,11 +178,14 @@ def test_a_trial_is_long_enough_to_slow_down_in_the_loops(generator, task):
 
 
 def test_a_share_of_the_scenes_hides_nothing_and_the_others_are_as_without_it():
-    links = lambda share, seeds: np.array([
-        generate_scene("gates", seed=seed, known_share=share).lanes.successor.size for seed in range(seeds)])
-    mixed = links(0.3, 80)
-    assert set(links(0.0, 8)) == {8} and set(mixed) == {4, 8}
-    assert abs((mixed == 4).mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 80)
+    hides, mixed = ([generate_scene("gates", seed=seed, known_share=share) for seed in range(80)] for share in (0, 0.3))
+    links = np.array([scene.lanes.successor.size for scene in mixed])
+    assert {scene.lanes.successor.size for scene in hides} == {8} and set(links) == {4, 8}
+    assert abs((links == 4).mean() - 0.3) < 4 * np.sqrt(0.3 * 0.7 / 80)
+    for index in np.flatnonzero(links == 8):
+        one, other = mixed[index], hides[index]
+        assert all(map(np.array_equal, (one.roads.x_m, one.roads.y_m, one.objects.y_m, one.scripts.line_m),
+                       (other.roads.x_m, other.roads.y_m, other.objects.y_m, other.scripts.line_m)))
 
 
 @pytest.mark.parametrize("name", TASKS)
