@@ -2,18 +2,22 @@
 
 const SCRIPT_LINE_PX = 3, CANDIDATE_LINE_PX = 1.5;
 
+/* Lines of what waits or is not observed, and of candidates: lengths of a dash and of the gap after it, in pixels. */
+const HIDDEN_DASHES = [5, 5], CANDIDATE_DASHES = [4, 4];
+
 /* The indices of the scripts whose options were drawn, the only ones whose objects exist. */
 function drawnScripts(trial) {
   return [...trial.scene.scriptGroup.keys()].filter((script) => trial.scriptFrame[at(trial, script, 0)] >= 0);
 }
 
-/* The left and right end of the line of each script, and the candidate goals, as points of the scene. */
+/* The left and right end of the line of each script, as points of the scene. */
 function scriptLinesOf({scriptLine, scriptGroup}) {
   const count = scriptGroup.length, value = (i, script) => scriptLine[i * count + script];
   return [...scriptGroup.keys()].map((script) => [
     [value(0, script), value(1, script)], [value(2, script), value(3, script)]]);
 }
 
+/* The candidate goals, as points of the scene. */
 function candidatesOf({candidates}) {
   const count = candidates.length / 2;
   return Array.from({length: count}, (_, i) => [candidates[i], candidates[count + i]]);
@@ -27,7 +31,7 @@ function drawScripts(brush, trial, step) {
   context.lineCap = "butt";
   context.strokeStyle = colour("--script");
   for (const script of drawnScripts(trial)) {
-    context.setLineDash(trial.scriptFrame[at(trial, script, frame)] > 0 ? [] : [5, 5]);
+    context.setLineDash(trial.scriptFrame[at(trial, script, frame)] > 0 ? [] : HIDDEN_DASHES);
     context.beginPath();
     for (const end of lines[script]) context.lineTo(...toPixels(brush, ...end));
     context.stroke();
@@ -41,11 +45,11 @@ function drawCandidates(brush, trial) {
   context.save();
   context.lineWidth = CANDIDATE_LINE_PX;
   context.strokeStyle = colour("--script");
-  context.setLineDash([4, 4]);
+  context.setLineDash(CANDIDATE_DASHES);
   for (const candidate of candidatesOf(trial.scene)) {
     const [right, down] = toPixels(brush, ...candidate);
     context.beginPath();
-    context.arc(right, down, Math.max(5, recording.config.goal_radius_m * camera.scale), 0, 2 * Math.PI);
+    context.arc(right, down, goalRadius(camera, MIN_MARKED_GOAL_PX), 0, 2 * Math.PI);
     context.stroke();
   }
   context.restore();
@@ -57,9 +61,9 @@ function observesGoal(trial, agent, frame) {
   return observationOf(trial, agent, frame).own["ego/goal_distance"] > 0;
 }
 
-/* The drawn option of a group of scripts, as text. */
+/* The drawn option of a group of scripts, as text for the panel. */
 function optionText(trial, group) {
   const drawn = drawnScripts(trial).find((script) => trial.scene.scriptGroup[script] === group);
-  if (drawn === undefined) return "without an object"; // an option may have none
+  if (drawn === undefined) return "without an object"; // no script has the drawn option
   return `${trial.scene.scriptOption[drawn]}, one of 0 to ${trial.scene.scriptOptions[drawn] - 1}`;
 }

@@ -47,9 +47,9 @@ function drawGoal(brush, trial, agent, step) {
   }
   context.restore();
   context.beginPath();
-  const radius = Math.max(5, recording.config.goal_radius_m * camera.scale);
+  const radius = goalRadius(camera, MIN_MARKED_GOAL_PX);
   context.arc(right, down, radius, 0, 2 * Math.PI);
-  context.setLineDash(observesGoal(trial, agent, clampStep(trial, step)) ? [] : [5, 5]);
+  context.setLineDash(observesGoal(trial, agent, clampStep(trial, step)) ? [] : HIDDEN_DASHES);
   context.lineWidth = 2.5;
   context.strokeStyle = colour("--state-1");
   context.stroke();

@@ -10,6 +10,11 @@ const TRAIL_S = 2;
 const FLASH_S = 0.8;
 const REMOVED_MARK_S = 2;
 
+/* The least radius of a goal, and of one that has to stand out: that of the selected agent, and candidates. */
+const MIN_GOAL_PX = 3, MIN_MARKED_GOAL_PX = 5;
+/* Length of the line that shows the heading of a goal, as a multiple of the radius; as in render/traffic.py. */
+const GOAL_HEADING_LENGTH = 2;
+
 const KIND_VEHICLE = 1, KIND_PEDESTRIAN = 2;
 
 /* Draws the vehicles of a trial at a step, with their goals, trails, marks and indices. Where roads lie above each
@@ -122,15 +127,20 @@ function drawTrail(brush, trial, agent, step) {
   context.stroke();
 }
 
-/* A line from the middle of a goal, in the heading with which it counts as reached; none for any heading, which is
- * recorded as 0. The headings themselves are recorded plus pi. */
+/* The radius of a goal on the screen, which is not below a number of pixels. */
+function goalRadius(camera, least_px) {
+  return Math.max(least_px, recording.config.goal_radius_m * camera.scale);
+}
+
+/* A line from the middle of a goal, in the heading with which it counts as reached. packing.py stores headings plus pi,
+ * and 0 where any heading will do; there is no line then. */
 function drawGoalHeading(brush, trial, index, radius) {
-  const {context} = brush, heading = trial.goalHeading[index] - Math.PI;
+  const {context} = brush, heading = trial.goalHeading[index] - Math.PI, length = GOAL_HEADING_LENGTH * radius;
   if (trial.goalHeading[index] === 0) return;
   const [right, down] = toPixels(brush, trial.goalX[index], trial.goalY[index]);
   context.beginPath();
   context.moveTo(right, down);
-  context.lineTo(right + 2 * radius * Math.cos(heading), down - 2 * radius * Math.sin(heading));
+  context.lineTo(right + length * Math.cos(heading), down - length * Math.sin(heading));
   context.stroke();
 }
 
@@ -141,7 +151,7 @@ function drawGoals(brush, trial, frame) {
     if (stateOf(trial, agent, frame) !== DRIVING) continue;
     const i = at(trial, agent, frame), [right, down] = toPixels(brush, trial.goalX[i], trial.goalY[i]);
     context.beginPath();
-    const radius = Math.max(3, recording.config.goal_radius_m * camera.scale);
+    const radius = goalRadius(camera, MIN_GOAL_PX);
     context.arc(right, down, radius, 0, 2 * Math.PI);
     context.strokeStyle = colour("--state-0");
     context.stroke();
