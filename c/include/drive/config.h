@@ -17,7 +17,8 @@ typedef enum drv_term {
     DRV_TERM_COUNT
 } drv_term;
 
-/* DRV_NEXT and DRV_RESPAWN are responses to goals alone: the agent gets another one, with DRV_RESPAWN at a start. */
+/* DRV_NEXT and all after it are responses to goals alone: another goal follows, with DRV_RESPAWN from another start of
+ * the scene. */
 typedef enum drv_event_response {
     DRV_IGNORE = 0,
     DRV_STOP = 1,

@@ -44,7 +44,7 @@ static inline drv_floats drv_splat(float value) { return value - (drv_floats){0}
 
 static inline drv_floats drv_abs(drv_floats values) { return (drv_floats)((drv_ints)values & 0x7fffffff); }
 
-/* The integers towards 0; the values are in their range. */
+/* Rounds towards 0. Every value must be in the range of int32_t. */
 static inline drv_ints drv_truncate(drv_floats values) { return __builtin_convertvector(values, drv_ints); }
 
 static inline drv_floats drv_from_ints(drv_ints values) { return __builtin_convertvector(values, drv_floats); }

@@ -29,8 +29,8 @@ typedef struct drv_columns {
     int32_t terms, term[DRV_TERM_COUNT]; /* those whose sums a world keeps, as drv_term */
     int32_t metrics;                     /* the metrics of a trial; the last are the sums of the terms */
     bool lane, comfort, proximity;       /* the facts that terms or metrics use */
-    bool log;                            /* those that terms use */
-    bool route;                          /* those that terms or critics use */
+    bool log;                            /* the facts that terms use */
+    bool route;                          /* the facts that terms or critics use */
 } drv_columns;
 
 drv_columns drv_columns_of(const drv_config *config);

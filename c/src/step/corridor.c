@@ -131,9 +131,9 @@ static corridor_box corridor_box_of(const drv_world *world, const drv_corridor *
 
 int32_t drv_corridor_candidates(const drv_world *world, drv_scratch *scratch, int32_t vehicle,
                                 const drv_corridor *corridor, float forecast_m) {
-    /* the rectangle, larger by what first_overlap adds to a box, of which the corners are farthest away */
+    /* the rectangle, grown by as much as first_overlap grows boxes, up to their corners */
     const corridor_box box = corridor_box_of(world, corridor, vehicle);
-    const float margin_m = fabsf(corridor->left_m) + 1.5f * corridor->half_width_m + drv_rounding_m;
+    const float margin_m = fabsf(corridor->left_m) + drv_corner_margin_m(corridor) + drv_rounding_m;
     const drv_floats x_m = drv_splat(box.origin.x), y_m = drv_splat(box.origin.y);
     const drv_floats cosine = drv_splat(box.ahead.x), sine = drv_splat(box.ahead.y);
     const drv_floats middle_ahead = drv_splat(box.ahead_m), middle_left = drv_splat(box.left_m);
@@ -163,10 +163,9 @@ int32_t drv_corridor_candidates(const drv_world *world, drv_scratch *scratch, in
  * there is none. The corners of the grown box are not rounded. */
 static int32_t first_overlap(const drv_corridor *corridor, drv_box box, float radius_m) {
     const drv_paths *paths = corridor->paths;
-    /* points nearer than this along the path are too far from the box, since no path is shorter than the chord; the
-     * corners of the grown box are less than 1.5 half widths farther out */
+    /* points nearer than this along the path are too far from the box, since no path is shorter than the chord */
     const float dx_m = box.centre.x - corridor->centre.x, dy_m = box.centre.y - corridor->centre.y;
-    const float skipped_m = sqrtf(dx_m * dx_m + dy_m * dy_m) - radius_m - 1.5f * corridor->half_width_m;
+    const float skipped_m = sqrtf(dx_m * dx_m + dy_m * dy_m) - radius_m - drv_corner_margin_m(corridor);
 
     /* the box, grown by half the width of the corridor */
     const float half_length_m = box.half_length_m + corridor->half_width_m;

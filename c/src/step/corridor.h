@@ -16,6 +16,10 @@ typedef struct drv_corridor {
     float half_width_m, half_length_m;
 } drv_corridor;
 
+/* How far the corners of a box that is grown by the half width of a corridor lie outside of the box's circle, at most:
+ * sqrt(2), rounded up, times the half width. */
+static inline float drv_corner_margin_m(const drv_corridor *corridor) { return 1.5f * corridor->half_width_m; }
+
 /* A vehicle that crosses the path ahead. */
 typedef struct drv_crossing {
     float gap_m;             /* along the path, from the front to where the other vehicle crosses */

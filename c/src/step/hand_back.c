@@ -11,8 +11,8 @@
 #include "step/right_of_way.h"
 #include "step/rule_based.h"
 
-/* A vehicle is at its log if it is within the distance of the config, its speed differs by no more than would make up
- * this distance in a second, and its heading by at most 15 degrees. */
+/* A vehicle is at its log if its position differs from the logged one by at most idm_handback_m, its speed by at most
+ * that distance per second, and its heading by at most 15 degrees, whose cosine is the second number. */
 static const float speed_time_s = 1.0f, same_heading_cos = 0.966f;
 
 /* Whether a rule-based vehicle is where its log has it, and goes on there in the step that begins. */

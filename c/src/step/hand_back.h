@@ -9,7 +9,7 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* Whether vehicles are handed back at all. */
+/* Whether the config lets vehicles be handed back. */
 static inline bool drv_hands_back(const drv_world *world) { return world->config->idm_handback_m > 0.0f; }
 
 /* Whether a rule-based vehicle follows its log in this step. */
@@ -17,8 +17,8 @@ static inline bool drv_is_handed_back(const drv_world *world, int32_t vehicle) {
     return drv_hands_back(world) && world->controller[vehicle] == DRV_CONTROLLER_LOG;
 }
 
-/* Decides it for each rule-based vehicle and the step that begins, from the poses and speeds of all vehicles before it.
- * Needs scratch->on_map. */
+/* Sets the controller of each rule-based vehicle for the step that begins, from the poses and speeds of all vehicles
+ * before it: DRV_CONTROLLER_LOG or DRV_CONTROLLER_RULE. Needs scratch->on_map. */
 DRV_STEP_API void drv_hand_back_decide(drv_world *world, drv_scratch *scratch);
 
 /* Puts a vehicle that is handed back where its log has it at the end of the step. */

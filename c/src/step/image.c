@@ -66,9 +66,9 @@ static spans spans_of(pixel_ranges of, int32_t size) {
     return (spans){first, (drv_truncate(high) + 1 - first) & drv_mask_le(low, high)};
 }
 
-/* Runs of pixels in one row each. The runs of many boxes are listed before any is filled: branches by the length of a
- * run are often predicted wrong, which takes little time where the length was known long before. */
-enum { RUNS = 256 };
+/* Runs of pixels in one row each. The runs of many boxes are listed before any is filled: a mispredicted branch on the
+ * length of a run costs little if the length was computed long before. */
+enum { RUNS = 256 }; /* the list stays in the level-1 cache, and holds the rows of many segments */
 typedef struct run_list {
     const image *in;
     uint8_t value;
@@ -118,9 +118,12 @@ typedef struct box_block {
     spans rows; /* those of the image; none where all columns are outside of it */
 } box_block;
 
-/* Inverses of slopes; 0 for one so near 0 that it makes no difference within an image. */
+/* A slope so near 0 makes no difference within an image. */
+static const float lowest_slope = 1e-6f;
+
+/* The inverses of slopes; 0 for those below the lowest. */
 static drv_floats inverses_of(drv_floats slope) {
-    return (drv_floats)((drv_ints)(1.0f / slope) & drv_mask_le(drv_splat(1e-6f), drv_abs(slope)));
+    return (drv_floats)((drv_ints)(1.0f / slope) & drv_mask_le(drv_splat(lowest_slope), drv_abs(slope)));
 }
 
 static box_block block_of(const image *in, pixel_vectors centre, pixel_vectors ahead, drv_floats half_length_m,
@@ -218,10 +221,10 @@ static void list_segments(const drv_world *world, int32_t agent, int32_t first, 
     const drv_scene *scene = world->scene;
     for (int32_t block = first; block < end; block += DRV_WIDTH) {
         const box_block boxes = block_of_segments(runs->in, &scene->segments, block);
-        uint32_t seen = drv_movemask(boxes.rows.count > 0);
-        if (end - block < DRV_WIDTH) seen &= ((uint32_t)1 << (end - block)) - 1;
-        for (; seen; seen &= seen - 1) {
-            const int32_t i = drv_lowest_bit(seen), segment = block + i;
+        uint32_t visible = drv_movemask(boxes.rows.count > 0);
+        if (end - block < DRV_WIDTH) visible &= ((uint32_t)1 << (end - block)) - 1;
+        for (; visible; visible &= visible - 1) {
+            const int32_t i = drv_lowest_bit(visible), segment = block + i;
             const int32_t layer = layer_of_road(runs->in, scene->road_kind[scene->segment_road[segment]]);
             if (layer < 0) continue;
             if (scene->has_height &&

@@ -151,14 +151,13 @@ static void bound_corridor(const drv_paths *window, drv_driven *own) {
 
 /* Whether a vehicle is so far from the rectangle around an agent's corridor that it cannot overlap the corridor. */
 static bool is_far(const drv_world *world, const drv_driven *own, int32_t other) {
-    /* a corner of the box that drv_corridor_lead grows by the half width is up to 1.5 times that beyond its circle */
-    const float reach_m = world->scene->radius_m[other] + 1.5f * own->corridor.half_width_m + drv_rounding_m;
+    const float reach_m = world->scene->radius_m[other] + drv_corner_margin_m(&own->corridor) + drv_rounding_m;
     return fabsf(world->x_m[other] - own->middle_x_m) > own->half_x_m + reach_m ||
            fabsf(world->y_m[other] - own->middle_y_m) > own->half_y_m + reach_m;
 }
 
-/* Bit i: point `first` + i of a window, of DRV_WIDTH, is within a distance of the rectangle around an agent's corridor:
- * no other point is that near to a point of the corridor. */
+/* Tests DRV_WIDTH points of a window from `first` on. Bit i: point `first` + i is within a distance of the rectangle
+ * around an agent's corridor; only such points can be within that distance of a point of the corridor. */
 static uint32_t bits_near(const drv_paths *window, int32_t first, const drv_driven *other, float distance_m) {
     const float reach_m = distance_m + drv_rounding_m;
     const drv_floats x = drv_load(window->x_m + first) - drv_splat(other->middle_x_m);

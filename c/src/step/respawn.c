@@ -1,6 +1,6 @@
-/* Where does an agent that has reached its goal drive on? With on_goal DRV_RESPAWN at the start of any agent of the
- * scene, drawn from those that are free, and to the goal that belongs to it. Until a start is free, the agent drives on
- * where it is.
+/* Where does an agent that has reached its goal drive on? With on_goal DRV_RESPAWN it appears at the start of any agent
+ * of the scene, drawn from those that are free, and has the goal that belongs to that start. Until a start is free, it
+ * drives on where it is.
  *
  * Rewards and metrics of the step are computed before, and the poses before the next step are those at the start, so
  * the distance between the two places is in no fact. */
@@ -16,7 +16,8 @@
 #include "step/vehicle_box.h"
 #include "view/encoding.h"
 
-/* Nearer to another vehicle than this, a start is not free. */
+/* A start is not free if another vehicle is nearer than this: the forecast, in which all hold speed and heading, leaves
+ * no margin of its own. */
 static const float free_gap_m = 2.0f;
 
 void drv_respawn_begin(drv_world *world) {
@@ -46,7 +47,7 @@ static bool is_free(const drv_world *world, int32_t agent, int32_t start) {
         if (!world->present[vehicle] || vehicle == agent) continue;
         if (scene->has_height && drv_differs_in_level(world, scene->start_z_m[start], world->z_m[vehicle])) continue;
 
-        /* the bounding circles of both come near each other within the time */
+        /* skipped if the bounding circles of both stay apart within the time */
         const drv_box other = drv_vehicle_box(world, vehicle);
         const drv_point path = forecast(world->speed_mps[vehicle], other.ahead);
         const drv_point relative = {own_path.x - path.x, own_path.y - path.y};

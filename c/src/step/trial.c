@@ -153,7 +153,7 @@ static int32_t goal_response(drv_world *world, int32_t agent) {
     const drv_config *config = world->config;
     switch (config->on_goal) {
         case DRV_NEXT: return drv_goals_advance(world, agent) ? DRV_IGNORE : DRV_REMOVE;
-        /* respawn_agents gives it another one */
+        /* respawn_agents sets the goal that follows */
         case DRV_RESPAWN: return ++world->goals_reached[agent] != config->max_goals ? DRV_IGNORE : DRV_REMOVE;
         default: return config->on_goal;
     }
