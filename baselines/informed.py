@@ -1,10 +1,11 @@
-"""What would the policy do if it observed its goal? A second pass over the same steps says it.
+"""What would the policy do if it observed its goal? A second pass over the same steps returns it.
 
 Where a task hides the goal, exploration is what fails: a policy drives to an exit at which it has failed before, and
-nothing tells it that another exit would pay. An informed policy knows. Pulled towards it, a policy that may not observe
-the goal learns to act as the informed one does on average over the goals that are still possible, so a goal that it has
-ruled out is not tried again (informed policy regularisation, Kamienny et al. 2020, arXiv 2005.02934). Here both are the
-same network: the informed pass observes the goal that `critic_observations` contain.
+no reward shows that another exit is better. The informed policy, which observes the goal, drives to the right one. A
+policy that is pulled towards it, and does not observe the goal, learns to act as the informed one does on average over
+the goals that are still possible; so it does not try a goal again that it has ruled out (informed policy
+regularisation, Kamienny et al. 2020, arXiv 2005.02934). Here both are the same network: the informed pass observes the
+goal that `critic_observations` contain.
 """
 
 from __future__ import annotations

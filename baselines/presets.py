@@ -64,18 +64,21 @@ HIDDEN_EXIT = TrainConfig(
 """The goal is always hidden: the task that needs a memory (docs/trials_that_teach.md)."""
 
 FORKS_PPO = PPOConfig(rollout_steps=96, learning_rate=5e-4, time_limits="terminal")
-"""What the three phases of a training on streets with forks have in common. A car that stops reaches no goal later."""
+"""What the three phases of a training on streets with forks have in common. A trial has the time
+that its task needs, so an agent that is late has failed."""
 
 
 def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainConfig]:
     """Three runs for a task on streets with forks, each with the weights of the one before (docs/tasks.md).
 
     `<name>_known` teaches driving, in scenes that hide nothing, by a reward for progress along the open routes.
-    `<name>_mixed` has 30% of such scenes, and teaches the search in the others; progress is rewarded, since a trial
-    that fails then differs from one that fails earlier. `<name>` is the task, whose only reward is the goal.
+    `<name>_mixed` has 30% of such scenes, and teaches the search in the others; progress is rewarded, so that of two
+    trials that fail, the one that came farther is better. `<name>` is the task, whose only reward is the goal.
     """
+    # What the runs share.
     env = EnvConfig(scenes=(generator,), scene_count=256, num_worlds=2048, drive=drive)
     model, folder = ModelConfig(context=drive.max_trials * drive.trial_steps), f"runs/{name}"
+    # One run after the other.
     known = TrainConfig(
         env=replace(env, scene_parameters={"known_share": 1.0},
                     drive=drive.replace(reward={"route_progress_per_m": 0.02})),

@@ -478,7 +478,7 @@ class DriveConfig(Checked):
                               "observation.goals 0, where agents do not observe the direction of the lane, it must be "
                               "None")
 
-        # Next goals.
+        # Goals that follow one another.
         for name, responses in (("goal_spacing_m", ("next",)), ("max_goals", FOLLOWED_GOALS)):
             value, default = getattr(self, name), getattr(DriveConfig, name)
             if value != default and self.on_goal not in responses:

@@ -45,15 +45,19 @@ DIRECTION_ERROR = 1e-3
 """By which `cos_heading` and `sin_heading` may differ from those of `heading_rad`; the core's differ by 1e-7."""
 
 
+OUTCOME = (lib.DRV_OUTCOME_NONE, lib.DRV_OUTCOME_OTHER)
+"""The range of outcomes."""
+
+
 def ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     """The lowest and highest value of every array of the core's state, by its name."""
     return _integer_ranges(core) | _float_ranges(core)
 
 
 def output_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
-    """The same for the caller's arrays that have a range; index observations are checked by `check_indices`."""
+    """The lowest and highest value of those channels that have a range; `check_indices` checks index observations."""
     features = {} if core.config.observation.type == "index" else {"observations": (-1.0, 1.0)}
-    return {**features, "critic_observations": (-1.0, 1.0), "outcome": (0, 5),
+    return {**features, "critic_observations": (-1.0, 1.0), "outcome": OUTCOME,
             "trial_index": (0, core.config.max_trials - 1)}
 
 
@@ -61,7 +65,6 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     steps = (0, max(roles.trial_steps for roles in core.roles))
     longest_s = core.config.disturbances.duration_s
     disturbed = (0, 1 + int(longest_s / min(roles.dt_s for roles in core.roles)))
-    outcome = (lib.DRV_OUTCOME_NONE, lib.DRV_OUTCOME_OTHER)
     vehicles = max(core.agents_per_world, *(len(roles.objects) for roles in core.roles))
     # At least 0, which is the state of a world before its first reset; `checked_state` compares it with the scene.
     last_road = max(0, *(len(scene.roads.id) - 1 for scene in core.scenes))
@@ -77,11 +80,11 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "clock_steps": steps, "age_steps": steps, "arrival_step": (-1, steps[1]), "path_side": (-1, 1),
         "script_frame": (-1, steps[1]), "pending": (0, 2), "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
-        "outcome": outcome, "previous_outcome": outcome, "collision_vehicle": (-1, vehicles - 1),
+        "outcome": OUTCOME, "previous_outcome": OUTCOME, "collision_vehicle": (-1, vehicles - 1),
         "trials": (0, LONGEST), "coplayer_trials": (0, LONGEST),
         "record_count": (0, core.record_capacity), "records_lost": (0, LONGEST), "record_episode": (0, LONGEST),
         "record_scene": (0, len(core.scenes) - 1), "record_trial": (0, core.config.max_trials - 1),
-        "record_outcome": outcome, "lane": (-1, last_road),
+        "record_outcome": OUTCOME, "lane": (-1, last_road),
         "goal_lane": (-1, last_road),
         "goal_turns": (0, MOST_TURNS), "goals_reached": steps, "respawns": steps,
         "start_of": (0, core.agents_per_world - 1),  # `checked_state` compares it with the scene

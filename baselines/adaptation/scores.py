@@ -97,7 +97,8 @@ def optimal_curves(env: EnvConfig, scenes: list[Scene]) -> dict[str, tuple[float
     """The scores of optimal policies in each trial, by what they know of earlier trials (`drive_env.tasks.KNOWLEDGE`).
 
     Args:
-        env: names the scenes, and has the config with which they are played. scenes: the same scenes.
+        env: the sources of the scenes, and the config with which they are played.
+        scenes: the scenes of these sources.
 
     Returns:
         The means over the scenes; empty where they are not known. They are known if all scenes are of the generators of
@@ -111,7 +112,7 @@ def optimal_curves(env: EnvConfig, scenes: list[Scene]) -> dict[str, tuple[float
 
 
 def _of_candidates(scenes: list[Scene], drive: DriveConfig) -> dict[str, tuple[float, ...]]:
-    """Those of scenes whose candidate goals are alike but for their place, and all out of reach of each other."""
+    """The same for scenes with candidate goals that differ in nothing but their position; a trial has time for one."""
     if drive.observation.goal_reveal_s != 0 or drive.observation.goal_reveal_share != 0:
         return {}
     try:

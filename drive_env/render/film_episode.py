@@ -91,7 +91,8 @@ def _config(config, policy, agents, trials):
     if policy != "replay":
         return config if agents is None else config.replace(agents_per_world=agents)
     agents = plain(agents)
-    if agents is not None and not (isinstance(agents, int) and agents == 1):  # not of arrays
+    # The type comes first: a comparison with an array has no truth value.
+    if agents is not None and not (isinstance(agents, int) and agents == 1):
         raise ConfigError(f"agents is {value_text(agents)}; policy 'replay' leaves one agent, so it must be 1 or None")
     # If an event stopped or removed the agent, the trial would end before the log.
     return config.replace(agents_per_world=1, others="replay", on_goal="ignore", on_collision="ignore",

@@ -78,7 +78,7 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
         ConfigError: `trials` or `reveal_s` is out of its range.
         SceneError: `exits` is out of its range, or `seeds` are no whole numbers.
     """
-    trials, exits, scenes = _checked("exits", {"exits": exits}, trials, seeds)
+    trials, exits, scenes = _checked("exits", "exits", exits, trials, seeds)
     in_range, reveal_s = number(0.0, REVEAL_LIMIT_S), plain(reveal_s)
     if not in_range.fits(reveal_s):
         raise ConfigError(f"reveal_s is {value_text(reveal_s)}; it must be {in_range.allowed}")
@@ -106,7 +106,7 @@ def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[i
         ConfigError: `trials` is out of its range.
         SceneError: `gates` is out of its range, or `seeds` are no whole numbers.
     """
-    trials, gates, scenes = _checked("gates", {"gates": gates}, trials, seeds)
+    trials, gates, scenes = _checked("gates", "gates", gates, trials, seeds)
     longest_m = gates_generator.GAP_M * (gates + 1) + (FORK_M + detour_m(0.0)) * gates
     return Task("gates", scenes, _street(trials, SPARE_TIME * longest_m, partners=gates),
                 _scores(in_a_row(gates), trials))
@@ -128,7 +128,7 @@ def occluded_crossing(vans: SupportsIndex = 3, trials: SupportsIndex = 2, seeds:
         ConfigError: `trials` is out of its range.
         SceneError: `vans` is out of its range, or `seeds` are no whole numbers.
     """
-    trials, vans, scenes = _checked("occluded", {"vans": vans}, trials, seeds)
+    trials, vans, scenes = _checked("occluded", "vans", vans, trials, seeds)
     shortest_m = occluded.GAP_M * (vans + 1) + FORK_M * vans - GOAL_RADIUS_M
     time_m = shortest_m + SPARE_DETOURS * detour_m(occluded.RISE_M)
     return Task("occluded_crossing", scenes, _street(trials, time_m, partners=vans + 1),
@@ -151,17 +151,16 @@ def hidden_closure(closed: SupportsIndex = 2, trials: SupportsIndex = 3, seeds: 
         ConfigError: `trials` is out of its range.
         SceneError: `closed` is out of its range, or `seeds` are no whole numbers.
     """
-    trials, closed, scenes = _checked("closures", {"closed": closed}, trials, seeds)
+    trials, closed, scenes = _checked("closures", "closed", closed, trials, seeds)
     longest_m = closures.LEAD_RANGE_M[1] + FORK_M + detour_m(closures.RISE_RANGE_M[1]) + closures.END_M
     return Task("hidden_closure", scenes, _street(trials, SPARE_TIME * longest_m, partners=closed),
                 _scores(all_but(closed, closures.ROUTES), trials))
 
 
-def _checked(generator: str, parameter: dict[str, SupportsIndex], trials: SupportsIndex,
+def _checked(generator: str, name: str, value: SupportsIndex, trials: SupportsIndex,
              seeds: Iterable[int]) -> tuple[int, int, tuple[Scene, ...]]:
-    """The number of trials, the value of a generator's parameter, given by its name, and the scenes."""
+    """The number of trials, the value of a generator's parameter, both checked, and the scenes."""
     trials = checked_int("trials", trials, 1, TRIALS_LIMIT)
-    (name, value), = parameter.items()
     span = GENERATORS[generator].PARAMETERS[name]
     value = checked_int(name, value, span.low, span.high, SceneError)
     return trials, value, resolve_scenes(generator, seeds=seeds, parameters={name: value})

@@ -36,7 +36,8 @@ COMMITMENT_M = TIP_M + 1.0
 """From the start of a fork to the line beyond which a car cannot change its route."""
 
 WARNING_M = 15.0
-"""By how much earlier scripts begin in a scene that hides nothing: 6 m before the start of a fork."""
+"""By how much earlier scripts begin in a scene that hides nothing: 6 m before the start of a fork, where a car can
+still choose its route."""
 
 KNOWN_SHARE = Parameter(0.0, "1", "share of the scenes that hide nothing, to learn to drive in", 0.0, 1.0)
 
@@ -233,7 +234,7 @@ def objects_of(speed_mps: float, goal_m: tuple[float, float], others: Sequence[S
 
 
 def known_options(rng: Rng, known_share: float, options: Sequence[int]) -> list[int] | None:
-    """For a share of the scenes, an option for each group of scripts, which has `options` of them; else None.
+    """In a share of the scenes: one drawn option for each group of scripts, of `options` options each; else None.
 
     Such a scene hides nothing: every episode has these options, and shows them before the fork.
     """
@@ -242,7 +243,7 @@ def known_options(rng: Rng, known_share: float, options: Sequence[int]) -> list[
 
 
 def with_options(scripts: Sequence[Script], known: Sequence[int] | None) -> list[Script]:
-    """The scripts of these options alone, one for each group, as the only option of their group; with None, all."""
+    """The scripts of the known options, each renumbered as the only option of its group; with None, all scripts."""
     if known is None:
         return list(scripts)
     return [script._replace(option=0) for script in scripts if script.option == known[script.group]]
