@@ -57,6 +57,14 @@ def test_every_example_runs_alone(page, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_an_example_registers_the_env_that_it_makes(page):
+    """By an import, or by the id; where examples run in one process, an earlier one has registered it."""
+    for example in examples(page):
+        if f'"{ENV_ID}"' in example:
+            assert re.search(r"^(import|from) drive_env\b", example, re.MULTILINE), example
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_resolve(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if "://" in target:
