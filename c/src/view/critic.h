@@ -18,7 +18,7 @@
     X(CRITIC_TIME_LEFT, "critic/time_left", "trial_steps", SCALE_ONE, 0, \
       "share of the trial that is left; 0 if time_left is 'off'") \
     X(CRITIC_ROUTE_LEFT, "critic/route_left", "m", SCALE_DISTANCE, 0, \
-      "distance to that goal along the lanes; 0 without one")
+      "distance to that goal along the lanes; 0 without a goal")
 
 #define PARTNER_GOAL_FEATURES(X)                                                                          \
     X(PARTNER_GOAL_X, "partner_goals/x", "m", SCALE_POSITION, -1, "goal of the partner, ahead of the agent's centre") \
