@@ -32,6 +32,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import fill, indent
 from typing import Any
 
 import torch
@@ -293,7 +294,7 @@ def main() -> None:
     name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "default"
     if name not in PRESETS:
         sys.exit(f"baselines.ppo: preset is {name!r}; it must be one of {', '.join(map(repr, PRESETS))}")
-    usage = __doc__.partition("What differs")[0]
+    usage = __doc__.partition("What differs")[0] + "Presets:\n" + indent(fill(", ".join(PRESETS), 72), "    ")
     config = parse_config(PRESETS[name], arguments, f"python -m baselines.ppo {name}", usage)
     try:
         result = train(config)

@@ -261,6 +261,12 @@ def test_the_help_shows_meaning_and_unit_of_the_env_s_fields(monkeypatch, capsys
     assert f"{meaning} [{unit}]" in re.sub(r"[\s\u2502]+", " ", printed)
 
 
+def test_the_help_names_every_preset(monkeypatch, capsys):
+    code, printed, errors = run_here(monkeypatch, capsys, ppo.main, "--help")
+    assert code == 0, errors
+    assert set(PRESETS) <= set(re.findall(r"\w+", printed.partition("Presets:")[2].partition("options")[0]))
+
+
 @pytest.mark.parametrize("command", ["ppo", "evaluate", "tools.preflight"])
 def test_without_the_extra_a_command_is_one_sentence(tmp_path, command):
     (tmp_path / "sitecustomize.py").write_text(
