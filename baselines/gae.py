@@ -1,8 +1,8 @@
 """What is the advantage of each step? Generalised advantage estimation by the rules of the channels.
 
-It differs from textbook GAE in three ways: steps at which an agent waits (`invalid`) are skipped without a discount,
-time limits are bootstrapped from the true last observation, and `credit` selects whether credit flows from one trial
-into the one before.
+It differs from textbook GAE in three ways: `invalid` steps, in which an agent waits or is disturbed, are skipped
+without a discount, time limits are bootstrapped from the true last observation, and `credit` selects whether credit
+flows from one trial into the one before.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ class Steps(NamedTuple):
 
     rewards: Tensor
     values: Tensor
+    waits: Tensor
+    """Of the observation before the step, as `values` is. A disturbed agent drives on, so it does not wait."""
     invalid: Tensor
     terminations: Tensor
     truncations: Tensor
     truncation: Tensor
     trial_ended: Tensor
     first: Tensor
-    """Of the observation before the step, as `values` is."""
+    """As `waits`."""
     last_value: Tensor
     """Value of the observation after the last step."""
     last_waits: Tensor
@@ -83,14 +85,22 @@ def advantages(steps: Steps, gamma: float, gae_lambda: float, credit: str = "thr
                                truncations=torch.zeros_like(steps.truncations))
         credit = "stop" if credit == "per_trial" else credit
 
-    # Of each step: the agent's next valid step, whether it waits before that, and whether an event ended its trial.
+    # Of each step: the agent's next valid step.
     valid = ~steps.invalid
     end = valid.shape[1]
     next_valid = _next_valid(valid)
     values = torch.cat([steps.values, steps.last_value[:, None]], 1)
-    waits_after = torch.cat([steps.invalid[:, 1:], steps.last_waits[:, None]], 1)
+
+    # Whether its trial ends before that, by an event or a time limit, and when: later than in the step itself if the
+    # agent is disturbed meanwhile.
+    waits_after = torch.cat([steps.waits[:, 1:], steps.last_waits[:, None]], 1)
+    end_of_trial = _first_from(~steps.waits & (waits_after | steps.truncation))
+    ends = end_of_trial < next_valid
+    end_of_trial = end_of_trial.clamp(max=end - 1)
+    truncation, truncations = (ends & flag.gather(1, end_of_trial) for flag in (steps.truncation, steps.truncations))
+    event = ends & ~truncation
+    last_value = values[:, 1:].gather(1, end_of_trial)
     waits_at_end = (next_valid == end) & steps.last_waits[:, None]
-    event = valid & waits_after & ~steps.truncation
 
     # Bootstrap value, discount and cuts of the chain. Cases are in order of precedence: a later one overrides.
     target = values.gather(1, next_valid)
@@ -101,14 +111,14 @@ def advantages(steps: Steps, gamma: float, gae_lambda: float, credit: str = "thr
     target = torch.where(waits_at_end, steps.restart_value[:, None], target)
     cut = next_valid == end
     resolved = torch.zeros_like(cut)
-    bootstrapped = steps.truncations
+    bootstrapped = truncations
     if credit == "stop":
-        resolved = event | steps.truncation
+        resolved = event | truncation
     elif credit == "per_trial":
         resolved = event
-        bootstrapped = bootstrapped | steps.truncation
-    for bootstraps, case in ((False, resolved & ~steps.truncations), (True, bootstrapped)):
-        target = torch.where(case, values[:, 1:] if bootstraps else 0.0, target)
+        bootstrapped = bootstrapped | truncation
+    for bootstraps, case in ((False, resolved & ~truncations), (True, bootstrapped)):
+        target = torch.where(case, last_value if bootstraps else 0.0, target)
         discount = torch.where(case, gamma, discount)
         cut = cut | case
     terminated = _set_between(steps.terminations, next_valid)
@@ -143,10 +153,15 @@ def check_openings(steps: Steps) -> None:
 
 def _next_valid(valid: Tensor) -> Tensor:
     """Index of the next valid step after each one; the number of steps where there is none."""
-    end = valid.shape[1]
-    index = torch.where(valid, torch.arange(end, device=valid.device), end)
-    after = torch.cat([index[:, 1:], torch.full_like(index[:, :1], end)], 1)
-    return after.flip(1).cummin(1).values.flip(1)
+    first = _first_from(valid)
+    return torch.cat([first[:, 1:], torch.full_like(first[:, :1], valid.shape[1])], 1)
+
+
+def _first_from(flag: Tensor) -> Tensor:
+    """Index of the first step with the flag at or after each one; the number of steps where there is none."""
+    end = flag.shape[1]
+    index = torch.where(flag, torch.arange(end, device=flag.device), end)
+    return index.flip(1).cummin(1).values.flip(1)
 
 
 def _count_before(flag: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
-from baselines.gae import CREDIT, Steps, advantages
+from baselines.gae import CREDIT, TIME_LIMITS, Steps, advantages
 
 NAN = math.nan
 W = 4.0
@@ -16,13 +16,17 @@ W = 4.0
 FLAGS = ("invalid", "terminations", "truncations", "truncation", "trial_ended", "first")
 
 
-def segment(rewards, values, last_value, waits=False, w=W, last_first=False, **flags):
-    """`Steps` of one agent; each flag is the list of steps at which it is set."""
+def segment(rewards, values, last_value, waits=False, w=W, last_first=False, disturbed=(), **flags):
+    """`Steps` of one agent; each flag is the list of steps at which it is set, and `disturbed` those of a disturbance.
+
+    It waits in the other invalid steps.
+    """
     count = len(rewards)
     assert set(flags) <= set(FLAGS)
     at = {name: torch.tensor([[step in flags.get(name, ()) for step in range(count)]]) for name in FLAGS}
     number = lambda entries: torch.tensor([entries], dtype=torch.float64)
     return Steps(rewards=number(rewards), values=number(values), last_value=number(last_value).reshape(1),
+                 waits=at["invalid"] & ~torch.isin(torch.arange(count), torch.tensor(disturbed)),
                  last_waits=torch.tensor([waits]), last_first=torch.tensor([last_first]),
                  restart_value=number(w).reshape(1), **at)
 
@@ -240,6 +244,23 @@ def test_inserted_waits_change_no_advantage(credit):
                        invalid=range(3, 4 + more), trial_ended=[2 + more])
         keep = lambda steps: [a for a in valid_entries(estimate(steps, credit, 0.9, 0.9)[0], steps) if a is not None]
         assert keep(short) == keep(long)
+
+
+@pytest.mark.parametrize("credit", CREDIT)
+@pytest.mark.parametrize("time_limits", TIME_LIMITS)
+@pytest.mark.parametrize("end", [
+    [], ["trial_ended"], ["truncation", "trial_ended"], ["terminations", "trial_ended"],
+    ["truncations", "truncation", "trial_ended"]])
+def test_a_disturbance_ends_no_trial_and_hides_no_end(end, time_limits, credit):
+    """Steps 2 and 3 are disturbed; the advantages are those without them, where step 1 ends the trial as 3 does."""
+    restart = [] if not end else [2]
+    without = segment(rewards=[1, 2, *[0] * len(restart), 3, 4], values=[1, 2, *[6] * len(restart), 3, 4],
+                      last_value=8, invalid=restart, **dict.fromkeys(end, [1]))
+    disturbed = segment(rewards=[1, 2, 0, 0, *[0] * len(restart), 3, 4],
+                        values=[1, 2, 9, -9, *[6] * len(restart), 3, 4], last_value=8,
+                        invalid=[2, 3, *(4 for _ in restart)], disturbed=[2, 3], **dict.fromkeys(end, [3]))
+    found, wanted = (estimate(steps, credit, time_limits=time_limits)[~steps.invalid] for steps in (disturbed, without))
+    assert found.tolist() == wanted.tolist()
 
 
 def test_an_episode_that_opens_without_a_flag_is_an_error():
