@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..config import ConfigSource, DriveConfig, RewardConfig, checked_config
-from ..errors import ConfigError
+from ..errors import ArgumentError, ConfigError, value_text
 from ..names import named_arguments
 from .task import Task, gates, hidden_closure, hidden_exit, occluded_crossing
 
@@ -44,11 +44,14 @@ def optimal_scores_on(generator: str, parameters: Mapping[str, Any],
         As `Task.optimal_scores`; empty where they are not known.
 
     Raises:
+        ArgumentError: `parameters` is no mapping.
         ConfigError: `config` is no config.
         SceneError: a parameter is out of its range.
     """
     config = checked_config(config)
-    make, parameter = TASKS.get(generator, (None, ""))
+    if not isinstance(parameters, Mapping):
+        raise ArgumentError(f"parameters is {value_text(parameters)}; it must be a dict of values by name")
+    make, parameter = TASKS.get(generator, (None, "")) if isinstance(generator, str) else (None, "")
     if make is None or not set(parameters) <= {parameter}:
         return {}
     revealed = {"reveal_s": config.observation.goal_reveal_s} if make is hidden_exit else {}

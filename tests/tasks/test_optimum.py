@@ -6,8 +6,16 @@ from itertools import product
 
 import pytest
 
-from drive_env import ConfigError
-from drive_env.tasks import KNOWLEDGE, gates, hidden_closure, hidden_exit, occluded_crossing, optimal_scores
+from drive_env import ArgumentError, ConfigError
+from drive_env.tasks import (
+    KNOWLEDGE,
+    gates,
+    hidden_closure,
+    hidden_exit,
+    occluded_crossing,
+    optimal_scores,
+    optimal_scores_on,
+)
 from drive_env.tasks.optimum import SUCCESS, all_but, in_a_row, one_of, optimum
 
 
@@ -80,3 +88,10 @@ def test_bad_arguments_are_refused():
         optimal_scores(3, 3, "all")
     with pytest.raises(ConfigError, match="revealed is 'no'; it must be True or False"):
         optimal_scores(3, 3, "memory", revealed="no")
+
+
+def test_arguments_of_other_types_are_errors_or_name_no_task():
+    config = gates(seeds=()).config
+    with pytest.raises(ArgumentError, match="parameters is None; it must be a dict of values by name"):
+        optimal_scores_on("gates", None, config)
+    assert optimal_scores_on(["gates"], {}, config) == {}
