@@ -92,7 +92,7 @@ def _scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
 
 
 def _outcome(metrics: dict, policy: str) -> str:
-    """Rates of the outcomes; in a replay those of the one agent, whose trial only the end of the log ends."""
+    """Rates of the outcomes; in a replay those of the one agent, whose trial lasts until the log ends."""
     names = ("goal", "collision", "offroad", "timeout") if policy != "replay" else ("goal", "collision", "offroad")
     rates = ", ".join(f"{name} {metrics[name].value:.2f}" for name in names if metrics[name].n)
     return rates if policy != "replay" else f"the log; the rule-based agent: {rates}"

@@ -80,8 +80,9 @@ def read_json(data: bytes):
         raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; at most "
                          f"{MEMORY_LIMIT_BYTES} are allowed")
     text = _decoded(data)
-    # The first NaN or Infinity, and the last object with a repeated key. The parsed value may lack the former, where a
-    # repeated key overwrites it, but not the latter: an object that overwrites it would itself be complete later.
+    # The first NaN or Infinity, and the last object with a repeated key. The parsed value may lack
+    # the former, where a repeated key overwrites it. It never lacks the latter: only an object around it could
+    # overwrite it, by a repeated key, and such an object is complete later, so it would be the last one.
     constant: list = []
     repeated: list = []
 

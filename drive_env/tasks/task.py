@@ -114,8 +114,8 @@ def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[i
 
 @named_arguments
 def occluded_crossing(vans: SupportsIndex = 3, trials: SupportsIndex = 2, seeds: Iterable[int] = TASK_SEEDS) -> Task:
-    """Behind one of several parked vans a pedestrian steps out, too late to brake at full speed; a trial has time for
-    one detour.
+    """Behind one of several parked vans a pedestrian steps onto the lane, once the car can no longer change its
+    route; a trial has time for one detour.
 
     Which van it is, is drawn per episode. A trial that fails shows the van.
 

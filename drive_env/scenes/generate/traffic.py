@@ -44,8 +44,8 @@ class Place(NamedTuple):
     lane: int
     along_m: float
     passable: bool
-    """Passable places are 16 m apart, never on both directions of a street in one row: other cars can pass a car on one
-    even if it never moves. They are filled first."""
+    """Passable places are 16 m apart, never on both directions of a street in one row: other cars can pass a car that
+    never leaves such a place. They are filled first."""
 
 
 class TrafficSpec(NamedTuple):
