@@ -69,7 +69,7 @@ def test_a_limit_of_the_core_is_typed_nowhere_else(limit, others):
     package = ROOT / "drive_env"
     found = [path.relative_to(package).as_posix() for path in package.rglob("*.py")
              for node in ast.walk(ast.parse(path.read_text()))
-             # Of the whole numbers, integers alone: 1e6 is a factor of units.
+             # Only limits in metres may be typed as floats: 1e6 is a factor of units.
              if isinstance(node, ast.Constant) and (type(node.value) is int or limit.endswith("_M"))
              and node.value == getattr(lib, limit)]
     assert set(found) <= set(others)

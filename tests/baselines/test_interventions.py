@@ -65,7 +65,7 @@ class Watched:
 
 
 def watched(make, runner):
-    """What a policy got in each step of a play with an intervention, made of a batch."""
+    """What a policy got in each step that it played under an intervention, which `make` makes for a batch."""
     with open_batch() as batch:
         watch = Watched(make(batch))
         features = {name: feature.offset for name, feature in batch.observation_layout().items()}

@@ -153,7 +153,7 @@ def test_the_ranges_hold_in_play():
 
 
 def extremes(batch, state, rng):
-    """The state with a random part of some arrays at the ends of their ranges, the directions those of the headings."""
+    """The state with a random part of some arrays at the ends of their ranges; directions follow the headings."""
     limits = ranges(batch._core)
     for name in rng.choice([name for name in batch._core.state if name not in KEPT], 12, replace=False):
         array, (low, high) = state[f"state/{name}"], limits[name] if name != "episode" else (0, limits[name][1])

@@ -335,7 +335,7 @@ TEST(the_inverse_finds_the_controls_of_a_step) {
         drv_bicycle_inverse(&found, &after, wide, 0.1f, fit);
         for (int32_t i = 0; i < DRV_MOTION_BLOCK; i++) {
             const double speed_mps = fabs((double)after.speed_mps[i]);
-            /* What a step changes: at rest the requested acceleration is not observable. */
+            /* The acceleration by which the speed changed: less than the requested one if the step ended at rest. */
             CHECK_NEAR(found.control[0][i], after.acceleration_mps2[i], 1e-4);
             CHECK((fit[i] == DRV_INVERSE_SLOW) == (speed_mps < (double)drv_turn_observable_mps), "%g m/s has fit %d",
                   speed_mps, fit[i]);

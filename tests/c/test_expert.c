@@ -1,4 +1,4 @@
-/* Are the actions of a vehicle those that it has alone in its log, and is an invalid log refused? */
+/* Does a vehicle have the same actions as in a log of this vehicle alone, and is an invalid log refused? */
 #include <stdlib.h>
 #include <string.h>
 

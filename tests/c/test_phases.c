@@ -81,8 +81,8 @@ static void make_free_start(small_scene *small) {
     small->y_m[3] = 60.0f;
 }
 
-/* The same of an agent that stands before a stop sign, on a road edge, and has run into a static vehicle. The start is
- * at its goal. */
+/* The same, but the agent that reached its goal stands before a stop sign and on a road edge, and has run into a static
+ * vehicle; and the free start is inside the goal that belongs to it. */
 static void make_free_start_at_goal(small_scene *small) {
     small->vx_mps[0] = 0.1f;
     small->goal_x_m[0] = 5.3f;

@@ -24,7 +24,7 @@ def _by_threads(count, rollout):
     found = golden.hashes_of(opened(rollout, CROWD, threads=count))
     if found != crowd_alone(rollout):
         return found
-    # Its report is of all 16 worlds: that of the rollout's own is not compared.
+    # The report is of all 16 worlds, so it is not compared with that of the rollout's own worlds.
     return Hashes({world: found.worlds[world] for world in golden.WORLD_IDS}, alone(rollout).report)
 
 

@@ -56,7 +56,7 @@ class ForkDriver:
 
 def play_trial(batch, choices):
     """(worlds,) outcomes of the trial at whose start every world is, played with these routes. Worlds whose trial ends
-    early are beyond it then."""
+    early have begun another one when this returns."""
     driver, outcome = ForkDriver(batch, choices), np.zeros(batch.num_worlds, int)
     ended = np.zeros(batch.num_worlds, bool)
     for _ in range(batch.config.trial_steps):

@@ -129,8 +129,8 @@ typedef struct drv_route_ends {
 
 /* The two below need a scene with a lane graph. They write up to `capacity` entries, and to `count` how many there are.
  *
- * Finds the shortest path along lanes, without lane changes, from the lane that a vehicle at the start drives on to one
- * near the goal; `count` is 0 where there is none. */
+ * Finds the shortest path along lanes, without lane changes. It leads from the lane on which a vehicle at the start
+ * drives to a lane near the goal; `count` is 0 where there is none. */
 drv_status drv_scene_route(const drv_scene *scene, const drv_route_ends *ends, int32_t capacity, drv_route_lane *out,
                            int32_t *count, char *message);
 /* The points of a lane from from_m to to_m, both of them included. */

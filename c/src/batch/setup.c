@@ -163,7 +163,7 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s has %d agents; it must be at most agents_per_world, %d", scene->name,
                         scene->num_agents, setup->agents_per_world);
-    /* a share leaves an ego in every scene; no arithmetic here, since rounding and traps are the caller's */
+    /* a share leaves an ego in every scene; no arithmetic: the floating-point environment is still the caller's */
     if (config->coplayers >= 1.0f && config->coplayers >= (float)scene->num_agents)
         return drv_fail(message, DRV_ERROR_CONFIG,
                         "coplayers is %g; scene %.80s has %d agents, one of which must be no co-player, so it must be "
@@ -176,9 +176,9 @@ static drv_status check_scene(const drv_batch_setup *setup, const drv_scene *sce
                         scene->segments.count, DRV_INDEX_LIMIT);
     if (config->observation_type == DRV_INDEX && drv_scene_record_count(scene, config) > DRV_INDEX_LIMIT)
         return drv_fail(message, DRV_ERROR_SCENE,
-                        "scene %.80s has %d road segments and %d traffic lights and signs; the first plus %d times the "
-                        "second, which index observations can name, must be at most %d", scene->name,
-                        scene->segments.count, scene->control_count, DRV_LIGHT_STATES, DRV_INDEX_LIMIT);
+                        "scene %.80s has %d road segments and %d traffic lights and signs; index observations can name "
+                        "at most %d records, one per segment and %d per light or sign", scene->name,
+                        scene->segments.count, scene->control_count, DRV_INDEX_LIMIT, DRV_LIGHT_STATES);
     if (config->candidates > 0 && scene->candidate_count > config->candidates)
         return drv_fail(message, DRV_ERROR_CONFIG,
                         "observation.candidates is %d; scene %.80s has %d candidate goals, so it must be 0 or %d to %d",

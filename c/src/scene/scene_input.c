@@ -141,7 +141,7 @@ static void check_controls(checker *check, const drv_scene_input *in) {
                                      check->name, i, in->control_junction[i], in->control_count);
 }
 
-/* Scripts are in the order of their vehicles, which replay logs, and have options of their groups. */
+/* Scripts are in the order of their vehicles, which replay logs; the option of each is one of its group. */
 static void check_scripts(checker *check, const drv_scene_input *in) {
     int32_t lowest = in->num_agents; /* the first vehicle that a script may have */
     const int32_t highest = in->num_agents + in->log_replay_count - 1;

@@ -18,8 +18,8 @@ static inline bool drv_is_apart(const drv_world *world, int32_t vehicle, int32_t
     return world->scene->has_height && drv_differs_in_level(world, world->z_m[vehicle], world->z_m[other]);
 }
 
-/* Sets the squared distances of those of `count` candidates to infinity that are on another level than an agent. Not
- * inlined, so that searches in scenes without heights keep their registers. */
+/* Of `count` candidates, sets the squared distances of those on another level than an agent to infinity. Not inlined,
+ * so that searches in scenes without heights keep their registers. */
 DRV_STEP_API void drv_height_exclude(const drv_world *world, int32_t agent, const float *z_m, int32_t count,
                                      float *distance2) __attribute__((noinline));
 

@@ -15,7 +15,7 @@ static void values_of_trial(const drv_world *world, int32_t agent, float *values
     const float steps = drv_larger((float)world->steps_driven[agent], 1.0f), driven_s = steps * world->scene->dt_s;
     float reward = 0.0f;
     const drv_config *config = world->config;
-    (void)config; /* of rows without a condition */
+    (void)config; /* unused where no row has a condition */
     for (int32_t i = 0; i < world->sizes.terms; i++) reward += terms[i];
 #define X(symbol, name, shown, value) \
     if (shown) *values++ = (float)(value);

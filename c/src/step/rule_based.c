@@ -199,8 +199,8 @@ static bool enters_at_log(const drv_world *world, int32_t path) {
     return drv_hands_back(world) && world->scene->paths.entry_step[path] == *world->clock_steps + 1;
 }
 
-/* Whether a vehicle may enter the map: no vehicle there overlaps its box, with a gap ahead of it and behind, and with
- * what it needs to brake ahead of it. At its log, only those matter that may be elsewhere than in the log. */
+/* Whether a vehicle may enter the map: no other one overlaps its box, lengthened at both ends by a gap and ahead also
+ * by the distance that it needs to brake. At its log, only those matter that may be elsewhere than in the log. */
 static bool place_is_free(const drv_world *world, int32_t vehicle, bool is_at_log) {
     const drv_scene *scene = world->scene;
     const drv_box own = drv_vehicle_box(world, vehicle);

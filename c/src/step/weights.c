@@ -6,7 +6,7 @@
 #include "math/random.h"
 #include "view/weights.h"
 
-/* Uniform in the range; not above it, where the sum rounds. */
+/* Uniform in the range, and not above it where the sum is rounded up. */
 static float drawn_weight(const drv_world *world, int32_t agent, int32_t term, float low, float high) {
     const uint32_t index = (uint32_t)term * (DRV_OBJECT_LIMIT + 1) + (uint32_t)agent;
     const uint64_t bits = drv_random_bits(*world->seed, *world->id, *world->episode, DRV_PURPOSE_WEIGHTS, index);
