@@ -29,6 +29,7 @@ typedef struct image {
     int32_t size;                         /* of its sides */
     float middle;                         /* row, and column, of the agent's centre */
     float pixels_per_m;
+    float reach_m;           /* at least half of its diagonal */
     drv_point origin, ahead; /* the agent's pose in the scene's frame */
 } image;
 
@@ -163,7 +164,16 @@ static void list_box(run_list *runs, int32_t layer, const box_block *box, int32_
     }
 }
 
+/* Whether a box may have pixels in an image. Most vehicles of a scene have none, and placing a box takes longer. */
+static bool may_have_pixels(const image *in, drv_box box) {
+    const float x_m = box.centre.x - in->origin.x, y_m = box.centre.y - in->origin.y;
+    const float lowest_m = 2.0f * half_size_lowest / in->pixels_per_m;
+    const float reach_m = in->reach_m + box.half_length_m + box.half_width_m + lowest_m;
+    return x_m * x_m + y_m * y_m <= reach_m * reach_m;
+}
+
 static void fill_box(const image *in, int32_t layer, drv_box box, uint8_t value) {
+    if (!may_have_pixels(in, box)) return;
     run_list runs;
     begin_runs(&runs, in, value);
     const box_block block = block_of(in, positions_in(in, drv_splat(box.centre.x), drv_splat(box.centre.y)),
@@ -238,8 +248,7 @@ static void list_segments(const drv_world *world, int32_t agent, int32_t first, 
 /* Draws the road segments of the agent's level. */
 static void draw_roads(const drv_world *world, int32_t agent, const image *in) {
     const drv_scene *scene = world->scene;
-    /* half the diagonal of the image, with sqrt(1/2) rounded up, and half the longest segment */
-    const float reach_m = 0.7072f * (float)in->size / in->pixels_per_m + 0.5f * drv_segment_limit_m + drv_rounding_m;
+    const float reach_m = in->reach_m + 0.5f * drv_segment_limit_m;
     const drv_window cells = drv_grid_window(&scene->grid, in->origin.x, in->origin.y, reach_m);
     run_list runs;
     begin_runs(&runs, in, FILLED);
@@ -332,6 +341,8 @@ static image empty_image(const drv_world *world, int32_t agent) {
                 .size = config->image_size,
                 .middle = 0.5f * (float)(config->image_size - 1),
                 .pixels_per_m = 1.0f / config->image_metres_per_pixel,
+                /* sqrt(1/2), rounded up */
+                .reach_m = 0.7072f * (float)config->image_size * config->image_metres_per_pixel + drv_rounding_m,
                 .origin = {world->x_m[agent], world->y_m[agent]},
                 .ahead = {world->cos_heading[agent], world->sin_heading[agent]}};
     int32_t next = 0;
