@@ -38,6 +38,13 @@ drv_corridor drv_corridor_of(const drv_world *world, const drv_paths *paths, int
 
 float drv_forecast_m(float speed_mps) { return speed_mps > moving_mps ? forecast_s * speed_mps : 0.0f; }
 
+float drv_longest_forecast_m(const drv_world *world, int32_t end) {
+    float fastest_mps = 0.0f;
+    for (int32_t vehicle = 0; vehicle < end; vehicle++)
+        if (world->present[vehicle]) fastest_mps = drv_larger(fastest_mps, world->speed_mps[vehicle]);
+    return drv_forecast_m(fastest_mps);
+}
+
 /* ---- vehicles near it ---- */
 
 /* The square of the distance from a corridor's vehicle within which other vehicles are near. */

@@ -42,6 +42,9 @@ DRV_STEP_API drv_corridor drv_corridor_of(const drv_world *world, const drv_path
 /* How far a vehicle that follows no known path is forecast to drive straight on; 0 if it stands or reverses. */
 DRV_STEP_API float drv_forecast_m(float speed_mps);
 
+/* The longest forecast of the vehicles before `end`. */
+DRV_STEP_API float drv_longest_forecast_m(const drv_world *world, int32_t end);
+
 /* Writes the indices in `on_map` of the vehicles near a corridor, which is that of `vehicle`, or that may be there
  * after a forecast of at most `forecast_m`; returns their number. */
 DRV_STEP_API int32_t drv_corridor_near(const drv_world *world, const drv_on_map *on_map, int32_t vehicle,

@@ -73,14 +73,11 @@ static bool way_is_free(const drv_world *world, drv_scratch *scratch, int32_t pa
 
 void drv_hand_back_decide(drv_world *world, drv_scratch *scratch) {
     const int32_t first = drv_scene_rule_first(world->scene), end = first + world->scene->rule_based_count;
-    float fastest_mps = 0.0f;
-    for (int32_t vehicle = 0; vehicle < end; vehicle++)
-        if (world->present[vehicle]) fastest_mps = drv_larger(fastest_mps, world->speed_mps[vehicle]);
+    const float forecast_m = drv_longest_forecast_m(world, end);
     for (int32_t vehicle = first; vehicle < end; vehicle++) {
         if (!drv_follows_path(world, vehicle)) continue;
         const bool follows_log =
-            is_at_log(world, vehicle) &&
-            way_is_free(world, scratch, vehicle - first, vehicle, drv_forecast_m(fastest_mps));
+            is_at_log(world, vehicle) && way_is_free(world, scratch, vehicle - first, vehicle, forecast_m);
         world->controller[vehicle] = follows_log ? DRV_CONTROLLER_LOG : DRV_CONTROLLER_RULE;
     }
 }

@@ -306,10 +306,8 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
     /* where each is on its path */
     const int32_t agents = world->scene->num_agents;
     const int32_t standing = list_standing(world, driver->standing);
-    float reach_m = 0.0f, fastest_mps = 0.0f;
+    float reach_m = drv_longest_forecast_m(world, world->scene->vehicle_count);
     drv_on_map_list(world, scratch);
-    for (int32_t vehicle = 0; vehicle < world->scene->vehicle_count; vehicle++)
-        if (world->present[vehicle]) fastest_mps = drv_larger(fastest_mps, world->speed_mps[vehicle]);
     for (int32_t agent = 0; agent < agents; agent++) {
         if (!drives(world, agent)) continue;
         drv_driven *own = &driver->driven[agent];
@@ -324,7 +322,6 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
     }
 
     /* what the others allow */
-    reach_m = drv_larger(reach_m, drv_forecast_m(fastest_mps));
     for (int32_t agent = 0; agent < agents; agent++)
         if (drives(world, agent)) react(world, scratch, driver, agent, reach_m);
 

@@ -54,14 +54,6 @@ typedef struct surroundings {
     float forecast_m; /* the longest forecast of a vehicle that follows no known path */
 } surroundings;
 
-/* Agents and log-replay vehicles, which follow no known path, are before the rule-based vehicles; static ones stand. */
-static float longest_forecast_m(const drv_world *world) {
-    float fastest_mps = 0.0f;
-    for (int32_t vehicle = 0; vehicle < drv_scene_rule_first(world->scene); vehicle++)
-        if (world->present[vehicle]) fastest_mps = drv_larger(fastest_mps, world->speed_mps[vehicle]);
-    return drv_forecast_m(fastest_mps);
-}
-
 /* A rule-based vehicle in the step that is planned. */
 typedef struct plan {
     drv_follower follower;
@@ -157,7 +149,9 @@ void drv_rule_based_plan(drv_world *world, drv_scratch *scratch) {
     drv_on_map_list(world, scratch);
     drv_corridor_forecast(world, scratch);
     drv_stopping_update(world, scratch);
-    const surroundings around = {drv_claims_update(world, scratch), longest_forecast_m(world)};
+    /* agents and log-replay vehicles, which follow no known path, are before the rule-based ones; static ones stand */
+    const float forecast_m = drv_longest_forecast_m(world, first);
+    const surroundings around = {drv_claims_update(world, scratch), forecast_m};
     if (drv_hands_back(world)) drv_hand_back_decide(world, scratch);
     for (int32_t path = 0; drv_changes_lanes(world) && path < world->scene->rule_based_count; path++)
         if (follows_rules(world, first + path)) drv_lane_change_decide(world, scratch, path);
