@@ -32,13 +32,29 @@ def episodes_on_two_scenes():
     return record(scenes, config=DriveConfig(max_trials=2, trial_steps=5, scene_order="cycle"), episodes=2)
 
 
+def opened(chromium, tmp_path, recording, hash=""):
+    """The page of a recording in a browser."""
+    recording.save_html(tmp_path / "page.html")
+    page = Opened(chromium, tmp_path / "page.html")
+    page.open(DESKTOP, hash)
+    return page
+
+
+def coasted(scene, steps, **config):
+    """The recording of a scene in which no agent steers or brakes."""
+    with started(scene, **config) as batch:
+        recorder = Recorder(batch)
+        for _ in range(steps):
+            recorder.capture()
+            drive(batch)
+    return recorder.recording()
+
+
 @pytest.mark.parametrize("make", [
     an_agent_alone_with_no_slots, a_trial_that_was_not_finished, episodes_on_two_scenes])
 def test_it_shows(chromium, tmp_path, make):
     recording = make()
-    recording.save_html(tmp_path / "page.html")
-    page = Opened(chromium, tmp_path / "page.html")
-    page.open(DESKTOP)
+    page = opened(chromium, tmp_path, recording)
     page.run("""
         const {trials} = replay;
         replay.compare(trials.length > 1);
@@ -71,9 +87,7 @@ def test_stop_lines_have_the_colour_of_their_light(chromium, tmp_path):
             batch.step(np.full(batch.num_agents, 6))  # full braking
             recorder.capture()
             shown.append(batch.light_states().tolist())
-        recorder.recording().save_html(tmp_path / "page.html")
-    page, seen = Opened(chromium, tmp_path / "page.html"), set()
-    page.open(DESKTOP)
+    page, seen = opened(chromium, tmp_path, recorder.recording()), set()
     assert page.text(".controls") == "Stop lines: off red yellow green"
     middles_m = scene.traffic_controls.line_m.reshape(-1, 2, 2).mean(axis=1).tolist()
     for step in (0, 20, 40, 60):
@@ -98,11 +112,9 @@ def test_what_an_episode_has_drawn_is_shown_and_whether_the_agent_observes_its_g
             recorder.capture()
             batch.step([THROTTLE])
         scripts, frames = batch.roles[0].scripts, batch.trial_state()["script_frame"]
-        recorder.recording().save_html(tmp_path / "page.html")
     (option,) = scripts.option[frames >= 0]
     assert frames.max() > 0
-    page = Opened(chromium, tmp_path / "page.html")
-    page.open(DESKTOP, "#agent=0")
+    page = opened(chromium, tmp_path, recorder.recording(), "#agent=0")
     page.run("replay.change({observation: false})")  # which would cover the line
     line_m = scripts.line_m[0].reshape(2, 2)
     for step, is_hidden, is_solid in ((0, True, False), (25, False, True)):
@@ -120,14 +132,8 @@ def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path
     """A car at 10 m/s reaches its goal at 20 m in step 19, after which the next one is at 50 m."""
     scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
                        roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
-    with started(scene, on_goal="next", goal_spacing_m=30.0, goal_radius_m=1.5) as batch:
-        recorder = Recorder(batch)
-        for _ in range(30):
-            recorder.capture()
-            drive(batch)
-        recorder.recording().save_html(tmp_path / "page.html")
-    page = Opened(chromium, tmp_path / "page.html")
-    page.open(DESKTOP, "#agent=0")
+    recording = coasted(scene, 30, on_goal="next", goal_spacing_m=30.0, goal_radius_m=1.5)
+    page = opened(chromium, tmp_path, recording, "#agent=0")
     for step, distance in ((0, "20.0 m"), (18, "2.0 m"), (19, "31.0 m"), (29, "21.0 m")):
         page.run("replay.goTo(arguments[0])", step)
         page.rest()
@@ -140,14 +146,8 @@ def test_an_agent_that_respawns_jumps_to_its_start(chromium, tmp_path):
     is drawn where it was in step 17; its trail begins at the start, and the flash of the event is at the goal."""
     scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
                        roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
-    with started(scene, on_goal="respawn", goal_radius_m=2.5) as batch:
-        recorder = Recorder(batch)
-        for _ in range(24):
-            recorder.capture()
-            drive(batch)
-        recorder.recording().save_html(tmp_path / "page.html")
-    page = Opened(chromium, tmp_path / "page.html")
-    page.open(DESKTOP, "#agent=0")
+    recording = coasted(scene, 24, on_goal="respawn", goal_radius_m=2.5)
+    page = opened(chromium, tmp_path, recording, "#agent=0")
     places = [page.run("return replay.poseAt(replay.trials[0], 0, arguments[0]).x", step)
               for step in (16.5, 17.5, 18, 18.5)]
     assert places == pytest.approx([16.5, 17.0, 0.0, 0.5], abs=0.02)
@@ -176,9 +176,7 @@ def test_a_line_of_two_radii_shows_the_heading_of_a_goal(chromium, tmp_path):
     with started(scene, goal_heading_tolerance_rad=0.2, goal_radius_m=3.0, observation={"goals": 1}) as batch:
         recorder = Recorder(batch)
         recorder.capture()
-        recorder.recording().save_html(tmp_path / "page.html")
-    page = Opened(chromium, tmp_path / "page.html")
-    page.open(DESKTOP)
+    page = opened(chromium, tmp_path, recorder.recording())
     drawn = page.run("""
         const pane = replay.page.panes[0], ends = [], context = CanvasRenderingContext2D.prototype, {lineTo} = context;
         context.lineTo = function (right, down) {
@@ -200,9 +198,7 @@ def test_a_bridge_hides_the_car_below_it_and_what_it_observes_is_of_its_level(ch
         batch = batch_of(overpass(height_m, cars), observation={"partners": 4, "roads": 12})
         recorder = Recorder(batch)
         recorder.capture()
-        recorder.recording().save_html(tmp_path / "page.html")
-        page = Opened(chromium, tmp_path / "page.html")
-        page.open(DESKTOP)
+        page = opened(chromium, tmp_path, recorder.recording())
         page.rest()
         drawn, wanted = page.pixel_and_style(-1.2, 0.5, colour)
         assert drawn == wanted
@@ -230,9 +226,7 @@ def test_the_page_shows_actions_and_observations_of_disturbed_steps(chromium, tm
         agent = np.flatnonzero(batch.invalid_step & (batch.vehicles()["speed_mps"] > 1.0))[0]
         x, kind = (batch.observation_layout()[f"partners/{name}"] for name in ("x", "kind"))
         ahead_m = (batch.observations[agent, x.slice] / x.scale)[batch.observations[agent, kind.slice] > 0]
-    recorder.recording().save_html(tmp_path / "page.html")
-    page = Opened(chromium, tmp_path / "page.html")
-    page.open(DESKTOP, f"#agent={agent}&step=3")
+    page = opened(chromium, tmp_path, recorder.recording(), f"#agent={agent}&step=3")
     page.rest()
     seen_m = page.run(f"return replay.observationOf(replay.trials[0], {agent}, 3).vehicles.map(({{ahead}}) => ahead)")
     assert seen_m == pytest.approx(ahead_m.tolist(), abs=0.02)
@@ -246,9 +240,7 @@ def test_the_legend_has_log_replay_vehicles_where_rule_based_ones_are_handed_bac
         recorder.capture()
         batch.step(np.array([BRAKE_ACTION]))
         recorder.capture()
-    recorder.recording().save_html(tmp_path / "page.html")
-    page = Opened(chromium, tmp_path / "page.html")
-    page.open(DESKTOP)
+    page = opened(chromium, tmp_path, recorder.recording())
     assert page.text(".others").split() == "Without an agent: log-replay vehicle rule-based vehicle".split()
 
 
