@@ -54,9 +54,9 @@
  * X(SYMBOL, name, weight, ONSET or RATE, ALWAYS or WEIGHTED or WEIGHTED_<facts>)
  *
  * An ONSET is rewarded once, a RATE in every step. The sums of a term over trials are in the state and in the report
- * ALWAYS, or only where its weight is not 0; the first kind comes first. <facts> are measured only where something uses
- * them: those of the LANE, of COMFORT, of the PROXIMITY of other vehicles, of the agent's LOG, or of its ROUTE. The
- * last two need parts of a scene that others need not have: drv_scene_parts_of. */
+ * ALWAYS, or only where its weight is not 0 or has a range; the first kind comes first. <facts> are measured only where
+ * something uses them: those of the LANE, of COMFORT, of the PROXIMITY of other vehicles, of the agent's LOG, or of its
+ * ROUTE. The last two need parts of a scene that others need not have: drv_scene_parts_of. */
 #define DRV_REWARD_TERMS(X)                                                            \
     X(GOAL, goal, reward_goal, ONSET, ALWAYS)                                          \
     X(COLLISION, collision, reward_collision, ONSET, ALWAYS)                           \
