@@ -56,7 +56,7 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
 
 
 def _road_heights(roles: Roles, prefix: str) -> np.ndarray:
-    """Heights of the road: under an object, half its own height below its centre."""
+    """Heights of the road at starts, goals, logs and the rest; that under an object is its z minus half its height."""
     scene, agents = roles.scene, roles.objects[: roles.num_agents]
     half_m = 0.5 * scene.objects.height_m
     if prefix == "start":

@@ -106,7 +106,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     sets_pose = "heading" in limits  # `state`: no limit of the config applies to poses and speeds
     if sets_pose:
         fastest_mps = SPEED_LIMIT_MPS
-    # The wheels that a curvature would need are not limited.
+    # The wheel angle of a commanded curvature is an arc tangent, which max_steering_rad does not limit.
     steering_rad = math.pi / 2 if "curvature" in limits else config.dynamics.max_steering_rad
 
     # Where an agent can be at the end of a trial, since it starts on the map and may leave it.

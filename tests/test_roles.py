@@ -78,7 +78,7 @@ def test_an_id_that_no_object_has_is_reported():
     assert batch.scene_report().dropped["agent role, no object has the id 999 of control"] == 1
 
 
-def test_a_cap_takes_the_nearest_to_the_ego_of_the_scene_and_else_the_first():
+def test_a_cap_takes_the_nearest_to_the_recording_vehicle_and_else_the_first():
     places = [50.0, 10.0, 0.0, 30.0, 20.0, 40.0]
     actors = [driver(0.0, y) for y in places]
     for cap, agents in ((1, [2]), (3, [1, 2, 4]), (4, [1, 2, 3, 4]), (6, list(range(6)))):
@@ -86,7 +86,7 @@ def test_a_cap_takes_the_nearest_to_the_ego_of_the_scene_and_else_the_first():
         assert batch.roles[0].objects[:cap].tolist() == agents
         batch = batch_of(stage(actors), agents_per_world=cap)
         assert batch.roles[0].objects[:cap].tolist() == list(range(cap))
-    # An ego that is not on the map at the start is near to no vehicle.
+    # A recording vehicle that is not on the map at the start is near to no vehicle.
     gone = stage([*actors, log_replay([None, (0.0, 0.0, 0.0, 0.0)])], sdc=6)
     assert batch_of(gone, agents_per_world=2).roles[0].objects[:2].tolist() == [0, 1]
 

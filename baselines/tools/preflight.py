@@ -36,7 +36,7 @@ PARITY_ERROR = {"float32": 1e-3, "bfloat16": 0.2}
 """Largest difference allowed between log-probabilities of rollout and training, with initial weights."""
 
 LAW_STEPS = 1000
-"""Steps over which the laws of the channels are checked."""
+"""Steps over which the invariants of the channels are checked."""
 
 
 @dataclass
@@ -141,7 +141,7 @@ def check_env_rate(config: EnvConfig, seconds: float = 1.0) -> Finding:
 
 
 def check_channels(config: EnvConfig, steps: int = LAW_STEPS) -> Finding:
-    """The laws of the channels that a learner relies on, over steps of a random policy."""
+    """The invariants of docs/channels.md that a learner relies on, over steps of a random policy."""
     with Batch(scenes_of(config), num_worlds=min(config.num_worlds, 8), config=config.drive) as batch:
         act = random_policy(0)(batch)
         batch.reset()
@@ -151,11 +151,11 @@ def check_channels(config: EnvConfig, steps: int = LAW_STEPS) -> Finding:
             for law, broken in broken_laws(batch, before).items():
                 if broken.any():
                     return Finding("channels", f"step {step}, agent {int(broken.argmax())}: violated: {law}", False)
-    return Finding("channels", f"all laws hold over {steps} steps of {batch.num_agents} agents")
+    return Finding("channels", f"all invariants hold over {steps} steps of {batch.num_agents} agents")
 
 
 def broken_laws(batch: Batch, before: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """By law, (R,) bool: the agents for which the last step violates it."""
+    """By invariant of docs/channels.md, (R,) bool: the agents for which the last step violates it."""
     last = before["trial_index"] == batch.config.max_trials - 1
     disturbed = batch.config.disturbances != DisturbanceConfig()  # the steps of disturbed agents are invalid, too
     of_world = batch.trial_ended.reshape(batch.num_worlds, -1)

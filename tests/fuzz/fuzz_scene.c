@@ -1,7 +1,7 @@
 /* With which numbers of a scene does the core crash or break a law?
  *
- * The input is a recipe, one byte a number: most bytes stand for a number in the range that is allowed, the last few
- * for one that is odd. Every array has exactly the size that its counts say. */
+ * The input is a recipe, one byte per number: most of the 256 bytes stand for a number in the allowed range, the
+ * highest few for an unusual or invalid one. Every array has exactly the size that its counts say. */
 #include <float.h>
 
 #include "play_scene.h"
@@ -24,7 +24,7 @@ static float number(recipe *from, float low, float high) {
     return byte < plain ? low + (high - low) * (float)byte / (float)(plain - 1) : odd[byte - plain];
 }
 
-/* Near the middle of the map, so that things meet; far away or nowhere for few bytes. */
+/* Near the middle of the map, so that things meet; far away or not finite for the highest few bytes. */
 static float place(recipe *from) {
     const float odd[] = {50000.0f, -50000.0f, 50000.01f, NAN, 1999.0f, -INFINITY};
     const int32_t plain = 256 - (int32_t)(sizeof odd / sizeof *odd);
@@ -44,7 +44,7 @@ static float *places(recipe *from, int32_t count) {
     return out;
 }
 
-/* Mostly `low` to `high`; beyond them for the last bytes. */
+/* Mostly `low` to `high`; beyond them for the highest few bytes. */
 static uint8_t *codes(recipe *from, int32_t count, int32_t low, int32_t high) {
     uint8_t *out = play_array(count, 1);
     for (int32_t i = 0; i < count; i++) {
@@ -62,7 +62,7 @@ static int32_t *starts(recipe *from, int32_t roads, int32_t points) {
     return out;
 }
 
-/* Mostly roads; no road for the last bytes. */
+/* Mostly indices of roads; of no road for the highest few bytes. */
 static int32_t *links_to(recipe *from, int32_t links, int32_t roads) {
     int32_t *out = play_array(links, sizeof *out);
     for (int32_t i = 0; i < links; i++) {

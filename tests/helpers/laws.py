@@ -1,7 +1,7 @@
 """Does a rollout obey the contract's laws? Checks for any batch and any policy, from its arrays alone.
 
-`check` tests a record (rollouts.py) against the laws. No law needs the vehicles' poses: the events are read from the
-rewards, whose terms add up to a different number for every set of events.
+Law n is invariant n of docs/channels.md. `check` tests a record (rollouts.py) against the laws. No law needs the
+vehicles' poses: the events are read from the rewards, whose terms add up to a different number for every set of events.
 
 Laws 1 to 8 and 11 are functions of the rollout of one world (`LAWS`); law 9 (learner.py) and law 10 compare rollouts.
 """
