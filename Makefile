@@ -3,7 +3,7 @@
 #   make demo [SCENE=path]   runs the town, and the scene file given; writes a film and a replay page to demo/
 #   make train               trains a small policy (less than two minutes on two cores); replaces runs/make-train/, which
 #                            holds curves and checkpoint
-#   make test [WORKERS=n]    runs the whole test suite in so many processes (2)
+#   make test [WORKERS=n]    runs the test suite in so many processes (2)
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz

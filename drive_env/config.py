@@ -127,11 +127,11 @@ class DisturbanceConfig(Checked, group="disturbances"):
     """Failures of agents while they drive; their steps meanwhile have `invalid_step`."""
 
     partner_blindness: float = setting(
-        0.0, "1", "largest probability that an agent observes no vehicles at times in an episode; each episode draws "
-        "its probability uniformly from 0 to this", number(0.0, 1.0))
+        0.0, "1", "each episode draws the probability that an agent at times observes no vehicles, uniformly from 0 to "
+        "this value", number(0.0, 1.0))
     phantom_braking: float = setting(
-        0.0, "1", "largest probability that an agent brakes fully at times in an episode, whatever its action is; each "
-        "episode draws its probability uniformly from 0 to this", number(0.0, 1.0))
+        0.0, "1", "each episode draws the probability that an agent at times brakes fully, whatever its action is, "
+        "uniformly from 0 to this value", number(0.0, 1.0))
     trigger_probability: float = setting(
         0.03, "1", "probability per step that a disturbance begins, for an agent that can have it", number(1e-6, 1.0))
     duration_s: float = setting(3.0, "s", "time for which a disturbance lasts, rounded to steps", number(0.001, 1000.0))

@@ -30,7 +30,7 @@ LONGEST_CYCLE_STEPS = (1 << 30) + lib.DRV_POINT_LIMIT
 """Its sum with a clock fits in int32."""
 
 MOST_TURNS = 1 << 30
-"""More lanes than any agent drives along; with those to one more goal, their number still fits in int32."""
+"""More lanes than any agent drives along. The sum of this and the number of lanes to one more goal fits in int32."""
 
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
@@ -179,7 +179,8 @@ def _hidden_ends(config: DriveConfig) -> tuple[list[float], list[float]]:
 def check_hidden(core: NativeBatch, hidden: np.ndarray, played: np.ndarray) -> None:
     """Raises a CallError unless every hidden value is in its range in every world that was reset.
 
-    A delay beyond its range is an index outside of the core's memory, and a wheelbase of 0 a turn without end.
+    A delay beyond its range would be an index outside of the core's memory, and a wheelbase of 0 would make the yaw
+    rate infinite.
     """
     values = hidden.reshape(core.num_worlds, -1, len(HIDDEN_PARAMETERS))
     low, high = (np.array(end, np.float32) for end in _hidden_ends(core.config))

@@ -60,8 +60,9 @@ def demo(
     episodes: Annotated[int, _number("Number of episodes per driver.", min=1, max=1000)] = 6,
     seed: Annotated[int, _number("Seed of the episodes and of the random policy.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(
-        metavar="FOLDER", help="Folder for a film and a replay page of the last scene, of a folder the first one; "
-                               "needs the extra [render].", show_default="none are written")] = None,
+        metavar="FOLDER", help="Folder for a film and a replay page of SCENE (of a folder, its first scene), or of "
+                               "the town if there is no SCENE; needs the extra [render].",
+        show_default="none are written")] = None,
 ) -> None:
     """Play the town and SCENE through the PettingZoo API, with random actions and a rule-based driver.
 

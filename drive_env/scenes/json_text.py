@@ -81,8 +81,8 @@ def read_json(data: bytes):
                          f"{MEMORY_LIMIT_BYTES} are allowed")
     text = _decoded(data)
     # The first NaN or Infinity, and the last object with a repeated key. The parsed value may lack
-    # the former, where a repeated key overwrites it. It never lacks the latter: only an object around it could
-    # overwrite it, by a repeated key, and such an object is complete later, so it would be the last one.
+    # the former, where a repeated key overwrites it. It never lacks the latter: an object is overwritten only
+    # inside another object with a repeated key, which the parser completes later; so that one would be the last.
     constant: list = []
     repeated: list = []
 

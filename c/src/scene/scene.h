@@ -31,8 +31,8 @@ static const float drv_cell_m = 5.0f; /* width of a grid cell, before any doubli
 #define DRV_SCENE_DERIVED(X)                                                                   \
     X(uint8_t, controller, VEHICLES) /* drv_controller */                                      \
     X(float, radius_m, VEHICLES)     /* half the diagonal */                                   \
-    X(float, start_x_m, VEHICLES)    /* starts are 0 for log-replay vehicles, */               \
-                                     /* and of rule-based ones where their log begins */       \
+    X(float, start_x_m, VEHICLES)    /* starts: of log-replay vehicles 0, of rule-based */     \
+                                     /* ones the pose at which their log begins */             \
     X(float, start_y_m, VEHICLES)                                                              \
     X(float, start_heading_rad, VEHICLES)                                                      \
     X(float, start_speed_mps, VEHICLES) /* not yet clipped to a config; 0 except for agents */ \

@@ -10,8 +10,8 @@
 #include "scene/lanes.h"
 #include "scene/paths.h"
 
-/* Where a point is relative to a stop line: metres beyond it, and metres along it from its left end, both times the
- * line's length. */
+/* Where a point is relative to a stop line: metres beyond it, and metres along it from its left end, each multiplied by
+ * the line's length. */
 typedef struct drv_line_place {
     float beyond, from_left;
 } drv_line_place;

@@ -11,7 +11,7 @@
 
 /* Lateral gap without which a vehicle does not pass another. */
 static const float side_gap_m = 0.3f;
-/* How far a vehicle looks ahead: what it drives in a time, but at least a distance. */
+/* How far a vehicle looks ahead: the distance that it drives in look_ahead_s, but at least min_look_ahead_m. */
 static const float look_ahead_s = 4.0f, min_look_ahead_m = 20.0f;
 /* Vehicles that follow no known path are forecast for this time if they are faster than moving_mps. They cross a path
  * if the cosine of the angle between their heading and the path is at most crossing_cos. */

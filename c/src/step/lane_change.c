@@ -16,8 +16,9 @@
 static const float decision_s = 1.0f, slowest_change_mps = 1.0f;
 /* By how much a vehicle prefers the lane of its path: it has to be there in the end. */
 static const float own_lane_bias_mps2 = 0.3f;
-/* A vehicle changes to a lane beside its path if the lane goes on for what it drives in worth_s, at least worth_m.
- * Where less is left of it than what it drives in return_s, at least return_m, it has to return. */
+/* A vehicle changes to a lane beside its path if the lane goes on for the distance that it drives in worth_s, at
+ * least worth_m. Where less of the lane is left than the distance that it drives in return_s, at least return_m, the
+ * vehicle has to return. */
 static const float worth_s = 12.0f, worth_m = 80.0f, return_s = 8.0f, return_m = 50.0f;
 /* How much farther than it looks ahead a vehicle considers others, ahead and behind: those behind may be faster. */
 static const float beyond_look_ahead_m = 40.0f;
@@ -28,7 +29,7 @@ static const float complete_m = 0.3f;
 /* A vehicle is in a lane if its lateral gap to one that drives there would be smaller. */
 static const float lane_gap_m = 0.3f;
 /* The sideways motion is that of a critically damped spring, with the distance driven in place of time. In place of its
- * time constant it has a length: what the vehicle drives in sideways_s, at least sideways_m. A change of 3.5 m then
+ * time constant it has a length: the distance driven in sideways_s, at least sideways_m. A change of 3.5 m then
  * takes 5.5 s in steps of 0.1 s, with 1.8 m/s2 at most, and longer below 5 m/s. */
 static const float sideways_s = 1.3f, sideways_m = 6.0f;
 

@@ -46,7 +46,7 @@ CAR_M = (4.5, 1.9, 1.6)
 
 FRAME_S = 0.1
 STEP_M = 1.0
-"""What a car of a script drives in a frame."""
+"""Distance that a car of a script drives in a frame."""
 
 TURN_POINTS = (
     (0.1305261922, 0.0085551386), (0.2588190451, 0.0340741737), (0.3826834324, 0.0761204675),

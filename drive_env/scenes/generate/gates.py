@@ -28,7 +28,7 @@ WAITING_M = 4.0
 """From the end of a fork to the centre of the car that waits there."""
 
 LEAVING_M = 12.0
-"""What that car drives beyond the start of the fork, before it is taken off the map."""
+"""Distance that this car drives beyond the start of the fork, before it is taken off the map."""
 
 
 def build(rng: Rng, agents: int, gates: int, start_speed_mps: float, known_share: float) -> Parts:

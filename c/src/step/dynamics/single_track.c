@@ -23,7 +23,7 @@ static const float slip_steering_rad = 1.066f, slip_steering_radps = 0.4f;
 static const float slip_acceleration_mps2 = 11.5f, slip_power_from_mps = 7.319f;
 
 /* The integration step, and the speed below which a car rolls. The Runge-Kutta method is stable while a step is at most
- * 2.785 times the time in which slip decays by 1/e. That time is proportional to the speed, and shortest where the
+ * 2.785 times the time in which slip decays to 1/e. That time is proportional to the speed, and shortest where the
  * acceleration is largest: with this step the method is unstable below 1.25 m/s at 11.5 m/s2. */
 static const float slip_step_s = 0.01f, slip_from_mps = 1.3f;
 
