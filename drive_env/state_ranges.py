@@ -72,7 +72,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
              "had_fault_by_bearing", "had_fault_by_bumper", "red_light_onset", "stop_sign_onset", "stopped_at_sign",
-             "had_red_light", "had_stop_sign", "coplayer", "record_coplayer")
+             "had_red_light", "had_stop_sign", "coplayer", "record_coplayer", "script_crossed")
     of_trial = ("steps_driven", "lane_steps", "wrong_way_steps", "over_speed_steps", "hard_brakings", "sign_steps")
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two

@@ -239,6 +239,7 @@ def test_an_array_of_another_shape_or_type_is_an_error_that_names_it_and_nothing
 ARRAYS_OF_OPTIONS = {
     "valid_action_sum": {"action_mask": True, "hidden": NOT_HIDDEN},
     "script_frame": {"scenes": [generate_scene("gates")], "coplayers": 0},
+    "script_crossed": {"scenes": [generate_scene("gates")], "coplayers": 0},
     "respawns": {"on_goal": "respawn"},
     "start_of": {"on_goal": "respawn"},
     "all others": {"others": "idm", "idm_lane_changes": True, "agents_per_world": 3, "dynamics": "single_track",

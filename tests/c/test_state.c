@@ -30,7 +30,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "blind_steps") == 0 || strcmp(name, "braking_steps") == 0) return sizes->disturbed_agents > 0;
     /* traffic, routes, heights and controls */
     if (strcmp(name, "path_m") == 0 || strcmp(name, "arrival_step") == 0) return sizes->rule_based > 0;
-    if (strcmp(name, "script_frame") == 0) return sizes->scripts > 0;
+    if (strncmp(name, "script_", 7) == 0) return sizes->scripts > 0;
     if (strncmp(name, "route", 5) == 0) return sizes->route_agents > 0;
     if (strcmp(name, "path_side") == 0 || strncmp(name, "path_offset", 11) == 0) return sizes->lane_changers > 0;
     if (strcmp(name, "z_m") == 0) return sizes->height_vehicles > 0;

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scripted_scenes import COAST_ACTION, driver, log_replay, stage
+from scripted_scenes import COAST_ACTION, driver, log_replay, stage, standing
 
 from drive_env import Batch
 from drive_env.scenes import Scripts
@@ -69,6 +69,29 @@ def test_the_first_agent_that_crosses_starts_the_log_and_agents_that_wait_do_not
     assert places(opened(objects, scripts_of((2, 0, 0, LINE_M))), 6, 2) == [10.0] * 6 + [11.0]
     stands = [driver(speed_mps=1.0, goal_m=(0.0, 30.0)), log_replay([*LOG])]
     assert places(opened(stands, scripts_of((1, 0, 0, LINE_M))), 11) == [10.0] * 12
+
+
+@pytest.mark.parametrize(("choices", "parked"), [
+    ({"on_goal": "stop"}, ()), ({"on_goal": "remove"}, ()), ({"on_goal": "respawn"}, ()),
+    ({"on_collision": "stop"}, [standing(20, 8.5, 0.0)]), ({"on_collision": "remove"}, [standing(20, 8.5, 0.0)])])
+def test_a_crossing_counts_in_the_step_in_which_an_event_ends_the_drive(choices, parked):
+    """The agent crosses from 4 m to 5 m in step 5, reaches its goal at 5 m or the back of the parked car at 6.5 m in
+    that step, and is stopped, removed or back at 0 after it. The other agent stands, so that the trial goes on."""
+    goal = {} if parked else {"goal_m": (5.0, 0.0)}
+    objects = [driver(speed_mps=10.0, **goal), driver(0.0, 30.0), log_replay(LOG), *parked]
+    batch = opened(objects, scripts_of((2, 0, 0, LINE_M)), goal_radius_m=0.3, **choices)
+    assert places(batch, 8, 2) == [10.0] * 6 + [11.0, 12.0, 13.0]
+    event = batch.trial_state()["had_collision" if parked else "had_goal"]
+    assert event.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("line_m", [(1.5, -3.0, 1.5, 3.0), (-0.5, -3.0, -0.5, 3.0)])
+def test_the_move_to_another_start_crosses_no_line(line_m):
+    """From the goal at 5 m back to the start at 0, over a line that faces such a move."""
+    objects = [driver(speed_mps=10.0, goal_m=(5.0, 0.0)), log_replay(LOG)]
+    batch = opened(objects, scripts_of((1, 0, 0, line_m)), goal_radius_m=0.3, on_goal="respawn")
+    assert places(batch, 11) == [10.0] * 12
+    assert batch.trial_state()["respawns"][0] == 2
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@
 #include "step/height.h"
 #include "step/on_map.h"
 #include "step/phases.h"
+#include "step/scripts.h"
 #include "step/sweep.h"
 #include "step/vehicle_box.h"
 
@@ -240,4 +241,5 @@ void drv_events_detect(drv_world *world, drv_scratch *scratch) {
         detect_goal(world, agent);
     }
     drv_traffic_controls_detect(world);
+    drv_scripts_detect(world);
 }

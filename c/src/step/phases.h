@@ -14,7 +14,7 @@
     X(traffic_plan, "stores the poses before the step, then moves log-replay and rule-based vehicles")          \
     X(dynamics_integrate, "moves the agents that drive")                                                        \
     X(height_follow, "sets the heights of agents, where roads lie above each other")                             \
-    X(events_detect, "detects onsets of collisions, off-road, goals and violations between the two poses")       \
+    X(events_detect, "detects onsets of collisions, off-road, goals and violations, lines of scripts")          \
     X(measures_take, "measures continuous facts of the step: metres driven, progress towards the goal, comfort") \
     X(lane_locate, "finds the lane that each agent is on, where a term or metric uses it")                      \
     X(proximity_measure, "measures the time to collision of each agent, where a term or metric uses it")        \

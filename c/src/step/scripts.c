@@ -19,7 +19,7 @@ static bool is_drawn(const drv_world *world, int32_t script) {
     return (int32_t)drv_random_below(bits, options) == scene->script_option[script];
 }
 
-/* Whether the centre of an agent crossed a line in the last step. */
+/* Whether the centre of an agent crosses a line in this step. */
 static bool has_crossed(const drv_world *world, int32_t agent, const float *line_m) {
     const drv_point from = {world->previous_x_m[agent], world->previous_y_m[agent]};
     const drv_point to = {world->x_m[agent], world->y_m[agent]};
@@ -27,7 +27,7 @@ static bool has_crossed(const drv_world *world, int32_t agent, const float *line
                            drv_squared_line_length(line_m));
 }
 
-static bool is_triggered(const drv_world *world, int32_t script) {
+static bool is_crossed(const drv_world *world, int32_t script) {
     const float *line_m = world->scene->script_line_m + 4 * (int64_t)script;
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++)
         if (world->status[agent] == DRV_DRIVING && has_crossed(world, agent, line_m)) return true;
@@ -35,16 +35,21 @@ static bool is_triggered(const drv_world *world, int32_t script) {
 }
 
 void drv_scripts_begin(drv_world *world) {
-    for (int32_t script = 0; script < world->sizes.scripts; script++)
+    for (int32_t script = 0; script < world->sizes.scripts; script++) {
         world->script_frame[script] = script < world->scene->script_count && is_drawn(world, script) ? 0 : -1;
+        world->script_crossed[script] = 0;
+    }
     drv_scripts_place(world);
 }
 
+void drv_scripts_detect(drv_world *world) {
+    for (int32_t script = 0; script < world->scene->script_count; script++)
+        if (world->script_frame[script] == 0 && is_crossed(world, script)) world->script_crossed[script] = 1;
+}
+
 void drv_scripts_advance(drv_world *world) {
-    for (int32_t script = 0; script < world->scene->script_count; script++) {
-        int32_t *frame = &world->script_frame[script];
-        if (*frame > 0 || (*frame == 0 && is_triggered(world, script))) ++*frame;
-    }
+    for (int32_t script = 0; script < world->scene->script_count; script++)
+        world->script_frame[script] += world->script_crossed[script];
 }
 
 void drv_scripts_place(drv_world *world) {

@@ -80,6 +80,8 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* scripted vehicles; no entries where no scene has one */                                                       \
     X(int32_t, "i4", script_frame, DRV_SCRIPTS, "of its log; 0 while it waits, -1 where it does not exist",           \
       "trial_restart, traffic_plan")                                                                                 \
+    X(uint8_t, "u1", script_crossed, DRV_SCRIPTS, "an agent has crossed its line in this trial",                     \
+      "trial_restart, events_detect")                                                                                \
     /* agents: goals */                                                                                              \
     X(float, "f4", goal_x_m, DRV_AGENTS, "m", "trial_restart, trial_judge, respawn_agents")                          \
     X(float, "f4", goal_y_m, DRV_AGENTS, "m", "trial_restart, trial_judge, respawn_agents")                          \

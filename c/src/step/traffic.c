@@ -81,7 +81,7 @@ void drv_traffic_begin(drv_world *world) {
 
 void drv_traffic_plan(drv_world *world, drv_scratch *scratch) {
     const bool has_rule_based = world->scene->rule_based_count > 0, has_scripts = world->scene->script_count > 0;
-    if (has_scripts) drv_scripts_advance(world); /* by the two poses of the last step */
+    if (has_scripts) drv_scripts_advance(world);
     store_previous(world);
     if (has_rule_based) drv_rule_based_plan(world, scratch); /* from the poses before the step */
     replay(world, *world->clock_steps + 1);
