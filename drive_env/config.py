@@ -562,5 +562,7 @@ def checked_config(config: ConfigSource | None) -> DriveConfig:
     if isinstance(config, Mapping):
         return DriveConfig.from_dict(config)
     if not isinstance(config, DriveConfig):
-        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig, or a mapping of its fields")
+        own = "; pass its config" if isinstance(getattr(config, "config", None), DriveConfig) else ""
+        raise ConfigError(
+            f"config is a {type(config).__name__}; it must be a DriveConfig, or a mapping of its fields{own}")
     return config

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import SceneError, checked_int, value_text
 from ..names import named_arguments
-from .generate import AGENT_LIMIT, GENERATORS, generate_scene
+from .generate import AGENT_LIMIT, GENERATORS, generate_scene, task_hint
 from .generate.parameters import fill_parameters
 from .load import scenes_of
 from .readers.source import Source, read_source
@@ -79,7 +79,7 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
             found += [scene for _, scene in read_scenes(source)]
         else:
             raise SceneError(f"scenes holds a value of type {type(source).__name__}; it must be one of {NAMES}, a "
-                             "path, a Scene, or a list of these")
+                             f"path, a Scene, or a list of these{task_hint(source)}")
     return tuple(found)
 
 
@@ -129,5 +129,5 @@ def find_source(path: str | os.PathLike) -> Source:
         return read_source(path)
     except SceneError as error:
         if isinstance(path, str) and isinstance(error.__cause__, FileNotFoundError):
-            raise SceneError(f"scenes is {path!r}; it is neither a file nor one of {NAMES}") from error
+            raise SceneError(f"scenes is {path!r}; it is neither a file nor one of {NAMES}{task_hint(path)}") from error
         raise

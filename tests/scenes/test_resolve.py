@@ -12,9 +12,11 @@ from bin_writer import small_file
 from small_scene import changed, small_scene
 from town_paths import TownPath, TownText
 
-from drive_env import Batch, generate_scene, parallel_env
-from drive_env.errors import ArgumentError, SceneError
+from drive_env import Batch, generate_scene, parallel_env, tasks
+from drive_env.errors import ArgumentError, ConfigError, SceneError
 from drive_env.scenes import resolve_scenes
+from drive_env.scenes.generate import TASK_OF
+from drive_env.tasks.recognition import TASKS
 
 
 @pytest.fixture
@@ -118,6 +120,29 @@ def test_a_scene_made_by_hand_is_validated():
 def test_a_string_that_is_neither_file_nor_name_is_an_error_with_the_names():
     with pytest.raises(SceneError, match="'twon'; it is neither a file nor one of 'town', 'intersection'"):
         resolve_scenes("twon")
+
+
+@pytest.mark.parametrize("open_with", [
+    resolve_scenes, Batch, parallel_env, lambda scenes: Batch([scenes]), lambda scenes: Batch(["town", scenes])])
+@pytest.mark.parametrize(("scenes", "instead"), [
+    ("hidden_exit", r"tasks\.hidden_exit\(\), or 'exits' for"),
+    (tasks.hidden_closure, r"tasks\.hidden_closure\(\), or 'closures'"),
+    (tasks.gates, r"tasks\.gates\(\), or 'gates'"), (tasks.occluded_crossing(), "; pass its scenes and its config$")])
+def test_a_task_in_place_of_scenes_is_an_error_with_what_to_pass_instead(open_with, scenes, instead):
+    with pytest.raises(SceneError, match=instead):
+        open_with(scenes)
+
+
+def test_the_names_of_tasks_and_of_their_generators_lead_to_each_other():
+    with pytest.raises(SceneError, match="hidden_exit is a task: .* or 'exits' for scenes of its generator"):
+        generate_scene("hidden_exit")
+    with pytest.raises(AttributeError, match="the task on scenes of the generator 'exits' is hidden_exit"):
+        tasks.exits()
+    with pytest.raises(AttributeError, match="its tasks are hidden_exit, gates, occluded_crossing, hidden_closure"):
+        tasks.town()
+    with pytest.raises(ConfigError, match="config is a Task; .*; pass its config"):
+        Batch("gates", config=tasks.gates(seeds=()))
+    assert {generator: make.__name__ for generator, (make, _) in TASKS.items()} == TASK_OF
 
 
 def test_an_unreadable_file_is_an_error_with_the_reason(tmp_path):

@@ -21,6 +21,9 @@ GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates
               "occluded": occluded, "closures": closures}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
+TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}
+"""By generator: the task of `drive_env.tasks` on its scenes, for errors about the one in place of the other."""
+
 AGENT_LIMIT = 4096
 
 CACHED_SCENES = 256
@@ -45,7 +48,7 @@ def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parame
     """
     if not isinstance(name, str) or name not in GENERATORS:
         known = ", ".join(repr(known) for known in GENERATORS)
-        raise SceneError(f"generator is {value_text(name)}; it must be one of {known}")
+        raise SceneError(f"generator is {value_text(name)}; it must be one of {known}{task_hint(name)}")
     seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
     agents = checked_int("agents", GENERATORS[name].DEFAULT_AGENTS if agents is None else agents, 1, AGENT_LIMIT,
                          SceneError)
@@ -58,6 +61,16 @@ def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parame
         raise SceneError(f"{source}: {error}") from None
     # Copied: a read-only array can be made writeable again, and torch.from_numpy ignores the flag.
     return dataclasses.replace(copy.deepcopy(scene), source=source)
+
+
+def task_hint(value: Any) -> str:
+    """What follows an error about scenes: what to pass in place of a task, its name or its function; else nothing."""
+    name = getattr(value, "__name__", value)
+    of_name = {task: generator for generator, task in TASK_OF.items()}
+    if isinstance(name, str) and name in of_name:
+        return (f"; {name} is a task: pass the scenes and config of drive_env.tasks.{name}(), or {of_name[name]!r} for "
+                "scenes of its generator")
+    return "; pass its scenes and its config" if hasattr(value, "scenes") and hasattr(value, "config") else ""
 
 
 @lru_cache(maxsize=CACHED_SCENES)
