@@ -19,8 +19,9 @@ class LaneDriver:
 
     The reference path is the shortest one along lanes; if no lanes lead to the goal, it is the object's logged track;
     if there is no log, the straight line. Where two paths conflict, the vehicle that arrives first has the right of
-    way. The path leads to the goal of the scene and straight on past it: not to goals that a task draws, or that follow
-    with `on_goal` "next"; with "respawn" it is that of the start that the agent has. The actions are a function of the
+    way. The path leads to the goal of the scene and straight on past it: not to goals that follow with `on_goal`
+    "next"; with "respawn" it is that of the start that the agent has. Where the scene has candidate goals, it leads to
+    the drawn one, unless the config ever hides it (`observation.goal_reveal_s`). The actions are a function of the
     worlds' current state.
 
     Args:
@@ -35,8 +36,8 @@ class LaneDriver:
         check_is_whole(batch)
         check_controls(batch.config)
         self.batch = batch
-        # By scene: the core's driver, and the lengths of the agents.
-        self._drivers: dict[int, Any] = {}
+        # The core's drivers by scene and drawn goals (b"" for those of the scene), and the lengths of agents by scene.
+        self._drivers: dict[tuple[int, bytes], Any] = {}
         self._length_m: dict[int, np.ndarray] = {}
 
     def act(self, world: int = 0) -> np.ndarray:
@@ -62,18 +63,54 @@ class LaneDriver:
     def _actions(self, first: int, count: int) -> np.ndarray:
         batch = self.batch
         batch._check_open()
-        scenes = batch.scene_index[first : first + count]
-        for scene in {int(scene) for scene in scenes} - set(self._drivers):
-            self._add_driver(scene)
-        drivers = [self._drivers.get(scene, ffi.NULL) for scene in range(len(batch.roles))]
-        acceleration_mps2, steering_rad = batch._core.drive(first, count, drivers)
-        length_m = np.concatenate([self._length_m[int(scene)] for scene in scenes])
+        scenes = [int(scene) for scene in batch.scene_index[first : first + count]]
+        for scene in set(scenes) - set(self._length_m):
+            self._add_lengths(scene)
+
+        # Worlds one by one where they differ in their goals, else in one call.
+        if any(self._follows_draw(scene) for scene in set(scenes)):
+            parts = [batch._core.drive(world, 1, self._drivers_of([scene], world)) for world, scene
+                     in enumerate(scenes, first)]
+            acceleration_mps2, steering_rad = np.concatenate(parts, axis=1)
+        else:
+            acceleration_mps2, steering_rad = batch._core.drive(first, count, self._drivers_of(scenes, first))
+        length_m = np.concatenate([self._length_m[scene] for scene in scenes])
         return actions_of(acceleration_mps2, steering_rad, length_m, batch.config)
 
-    def _add_driver(self, scene: int) -> None:
+    def _follows_draw(self, scene: int) -> bool:
+        """Whether the agents of a scene drive to goals that their episode drew."""
+        has_candidates = len(self.batch.roles[scene].scene.candidate_goals_m) > 0
+        return has_candidates and self.batch.config.observation.goal_reveal_s is None
+
+    def _drivers_of(self, scenes: list[int], world: int) -> list[Any]:
+        """The drivers for a call of the core, one a scene of the batch; `world` has the drawn goals."""
+        drivers = [ffi.NULL] * len(self.batch.roles)
+        for scene in set(scenes):
+            drivers[scene] = self._driver(scene, world)
+        return drivers
+
+    def _driver(self, scene: int, world: int) -> Any:
         batch = self.batch
-        roles = batch.roles[scene]
-        self._drivers[scene] = native_driver(roles, batch._core.scene_handles[scene], batch.config)
+        drawn_m = self._drawn_m(scene, world) if self._follows_draw(scene) else None
+        key = scene, b"" if drawn_m is None else drawn_m.tobytes()
+        if key not in self._drivers:
+            # Agents may draw more combinations of goals than memory holds paths for.
+            if len(self._drivers) >= batch.num_worlds + len(batch.roles):
+                self._drivers.clear()
+            handle = batch._core.scene_handles[scene]
+            self._drivers[key] = native_driver(batch.roles[scene], handle, batch.config, drawn_m)
+        return self._drivers[key]
+
+    def _drawn_m(self, scene: int, world: int) -> np.ndarray:
+        """(agents, 3) float64, the drawn goals of a world, as `native_driver` takes them."""
+        state, count = self.batch._core.state, self.batch.roles[scene].num_agents
+        columns = [state[name][world][:count] for name in ("goal_x_m", "goal_y_m", "goal_z_m")]
+        if len(columns[2]) == 0:  # no scene of the batch has roads above each other
+            columns[2] = np.full(count, np.nan, np.float32)
+        return np.stack(columns, axis=1).astype(np.float64)
+
+    def _add_lengths(self, scene: int) -> None:
+        roles = self.batch.roles[scene]
         agents = roles.objects[: roles.num_agents]
-        self._length_m[scene] = np.ones(batch.agents_per_world, np.float32)  # absent agents: any length
+        self._length_m[scene] = np.ones(self.batch.agents_per_world, np.float32)  # absent agents: any length
         self._length_m[scene][: len(agents)] = roles.scene.objects.length_m[agents]

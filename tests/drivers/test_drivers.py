@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from core_routes import core_route
+from overpass import overpass
 from scripted_scenes import COAST, COAST_ACTION, STEERING_BINS, STRAIGHT, Actor, stage
 
 from drive_env import OUTCOMES, Batch, CallError, ConfigError, DriveConfig, SceneError, generate_scene
@@ -67,6 +68,34 @@ def test_most_cars_of_full_towns_reach_their_goals_on_the_road():
         outcomes = play_trial(batch)
     assert outcomes.count("goal") >= 0.85 * len(outcomes)
     assert outcomes.count("offroad") + outcomes.count("collision") <= 0.05 * len(outcomes)
+
+
+def first_outcomes(batch, driver):
+    """(agents,) the outcome of the first trial of every agent of a batch that was just reset, by name."""
+    outcomes = np.zeros(batch.num_agents, int)
+    for _ in range(batch.roles[0].trial_steps):
+        batch.step(driver.act_all())
+        outcomes = np.where(outcomes == 0, batch.outcome, outcomes)
+    return np.array(OUTCOMES)[outcomes]
+
+
+@pytest.mark.parametrize("other", [generate_scene("intersection", agents=1), overpass(5.0)],
+                         ids=["without candidates", "with heights"])
+def test_a_drawn_goal_is_reached_where_the_config_never_hides_it(other):
+    """One car per world draws one of three exits, beside worlds of another scene."""
+    with Batch([generate_scene("exits"), other], num_worlds=24, config={"scene_order": "cycle"}) as batch:
+        batch.reset()
+        agents = np.flatnonzero(batch.scene_index == 0) * batch.agents_per_world
+        drawn = {tuple(batch.trial_state(world)["goal_m"][0]) for world in np.flatnonzero(batch.scene_index == 0)}
+        assert (first_outcomes(batch, LaneDriver(batch))[agents] == "goal").all()
+    assert len(drawn) == 3
+
+
+def test_a_hidden_goal_leaves_the_driver_with_the_goal_of_the_scene():
+    with Batch(generate_scene("exits"), num_worlds=24, config={"observation": {"goal_reveal_s": 0.0}}) as batch:
+        batch.reset()
+        outcomes = first_outcomes(batch, LaneDriver(batch))
+    assert {"goal", "offroad"} == set(outcomes)
 
 
 def test_cars_of_a_real_log_reach_their_goals(sample_path):
