@@ -18,6 +18,10 @@ SEED_LIMIT = 2**63 - 1
 """The largest `run.seed`: half of the range of the core and torch, so that seeds derived from it, by adding updates and
 multiples of a rank's stride, stay in that range."""
 
+Credit = Literal["through", "per_trial", "stop"]
+TimeLimits = Literal["bootstrap", "terminal"]
+"""What gae.py offers, which explains each choice."""
+
 
 def _check(name: str, value, is_valid: bool, allowed: str) -> None:
     if not is_valid:
@@ -153,11 +157,11 @@ class PPOConfig(_Plain):
     """Discount per step of the agent. Over a trial of 201 steps, 0.98 leaves 1.7% for the next trial, 0.995 37%."""
     gae_lambda: float = 0.95
     """Lambda of the generalised advantage estimation."""
-    credit: Literal["through", "per_trial", "stop"] = "through"
+    credit: Credit = "through"
     """Whether credit flows from a trial into the one before it (gae.py)."""
     gamma_trial: float | None = None
     """Discount across the end of a trial; None: `gamma`."""
-    time_limits: Literal["bootstrap", "terminal"] = "bootstrap"
+    time_limits: TimeLimits = "bootstrap"
     """The value after a time limit that cuts credit: that of the last observation, or 0 (gae.py)."""
     normalise_advantages: Literal["batch", "trial"] = "batch"
     """Over which steps advantages get mean 0 and standard deviation 1: all, or those of each trial index alone."""

@@ -7,12 +7,14 @@ flows from one trial into the one before.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
-CREDIT = ("through", "per_trial", "stop")
+from .config import Credit, TimeLimits
+
+CREDIT: tuple[str, ...] = get_args(Credit)
 """Does credit flow from one trial of an episode into the one before it?
 
 `through`: yes. `per_trial`: it ends with the trial, and a trial that its time limit cuts is bootstrapped. `stop`: it
@@ -20,7 +22,7 @@ ends with the trial, and an inner trial is never bootstrapped. The time limit of
 bootstrapped with all three, unless time limits are terminal.
 """
 
-TIME_LIMITS = ("bootstrap", "terminal")
+TIME_LIMITS: tuple[str, ...] = get_args(TimeLimits)
 """What is the value after a time limit that cuts credit?
 
 `bootstrap`: that of the last observation, as if the agent drove on, since the limit is one of the simulation, not of
