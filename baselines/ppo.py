@@ -78,7 +78,8 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
     """
     with open_run(config, on_update) as run:
         torch.manual_seed(config.run.seed)
-        batches, device_buffers = open_batches(config.env, run.scenes, run.ranks, run.seed)
+        batches, device_buffers = open_batches(config.env, run.scenes, run.ranks, run.seed,
+                                               config.ppo.informed_weight > 0)
         policy = make_policy(config, batches[0], run.ranks)
         optimizer = make_optimizer(policy, config.ppo)
         # All ranks have the same weights, and from here on random numbers of their own.

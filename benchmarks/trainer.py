@@ -121,7 +121,8 @@ def graphs_compiled() -> int:
 def measure(config: TrainConfig, seconds: float, ranks: Ranks) -> tuple[dict[str, Rate], dict[str, str]]:
     """All rates, and further figures by name."""
     # The trainer, without a run's folder, log and evaluations.
-    batches, device_buffers = open_batches(config.env, scenes_of(config.env), ranks, 0)
+    batches, device_buffers = open_batches(config.env, scenes_of(config.env), ranks, 0,
+                                           config.ppo.informed_weight > 0)
     policy = make_policy(config, batches[0], ranks)
     collector = Collector(batches, device_buffers, policy, config.ppo.rollout_steps)
     learner = Learner(policy, make_optimizer(policy, config.ppo), config.ppo, ranks, collector)

@@ -30,9 +30,12 @@ def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
     return list(resolve_scenes(env.scenes, env.drive.agents_per_world, seeds, env.scene_agents, env.scene_parameters))
 
 
-def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
-                 seed: int) -> tuple[list[Batch], list[DeviceBuffers]]:
+def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int,
+                 informed: bool = False) -> tuple[list[Batch], list[DeviceBuffers]]:
     """This rank's batches, one per env group, and their device buffers.
+
+    Args:
+        informed: training uses `critic_observations` (`PPOConfig.informed_weight`).
 
     Raises:
         ValueError: ranks and env groups do not divide the worlds evenly, or observations are indices or images.
@@ -54,10 +57,10 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks,
         if ranks.device.type == "cuda":
             # Pinned memory is allocated before the batch that writes into it, with the shapes of a batch of one world.
             with Batch(**{**options, "num_worlds": 1, "world_ids": None}) as like:
-                host = PinnedHostArrays(like, num_worlds)
+                host = PinnedHostArrays(like, num_worlds, informed)
             batches.append(Batch(**options, arrays=host.for_batch()))
             buffers.append(PinnedDeviceBuffers(batches[-1], host, ranks.device))
         else:
             batches.append(Batch(**options))
-            buffers.append(DeviceBuffers(batches[-1]))
+            buffers.append(DeviceBuffers(batches[-1], informed))
     return batches, buffers

@@ -25,7 +25,7 @@ class RolloutBuffer:
     steps_left: Tensor
     """(R, T) steps until the time limit of the trial."""
     goal: Tensor
-    """(R, T, G) the goal's features, hidden or not (informed.py); G is 0 without `critic_observations`."""
+    """(R, T, G) the goal's features, hidden or not (informed.py); G is 0 where nothing reads them."""
 
     # Of the policy.
     actions: Tensor

@@ -42,7 +42,7 @@ class Collector:
         self.noise_correlation = noise_correlation
         num_agents = sum(batch.num_agents for batch in batches)
         self.cache = policy.make_cache(num_agents, rollout_steps, device)
-        goal_features = len(GOAL_FEATURES) if batches[0].config.critic_observations else 0
+        goal_features = len(GOAL_FEATURES) if "critic_observations" in device_buffers[0].arrays else 0
         self.buffer = RolloutBuffer.empty(num_agents, rollout_steps, observations, policy.actor.components,
                                           policy.actor.dtype, goal_features)
         self.history = ObservationHistory(policy, self.buffer) if keep_history else None

@@ -18,22 +18,30 @@ ALIGNMENT_BYTES = 64
 """Of each channel in the block: a cache line, and a multiple of the size of every type."""
 
 
-def uploaded(batch: Batch) -> tuple[str, ...]:
-    """The channels of this batch that rollout and training read."""
-    options = {"coplayer": batch.config.coplayers, "critic_observations": batch.config.critic_observations}
+def uploaded(batch: Batch, informed: bool) -> tuple[str, ...]:
+    """The channels of this batch that rollout and training read.
+
+    Args:
+        informed: training uses the goals that `critic_observations` contain (informed.py); nothing else reads them.
+    """
+    options = {"coplayer": batch.config.coplayers, "critic_observations": informed}
     return (*UPLOADED, *(name for name, used in options.items() if used))
 
 
 class DeviceBuffers:
     """The arrays of a batch as tensors on the CPU: views of the memory that the core writes into.
 
+    Args:
+        informed: as of `uploaded`.
+
     Attributes:
         arrays: tensors by channel, of the last step or reset. actions: written by the policy, in the env's format.
     """
 
-    def __init__(self, batch: Batch):
+    def __init__(self, batch: Batch, informed: bool = False):
         self.device = torch.device("cpu")
-        self.arrays: dict[str, Tensor] = {name: torch.from_numpy(getattr(batch, name)) for name in uploaded(batch)}
+        self.arrays: dict[str, Tensor] = {name: torch.from_numpy(getattr(batch, name))
+                                          for name in uploaded(batch, informed)}
         self.actions: Tensor = torch.from_numpy(batch.bound_actions)
         self._restarts = np.empty_like(batch.observations)
 
@@ -61,7 +69,7 @@ class PinnedDeviceBuffers(DeviceBuffers):
         self.device = device
         self._host = host
         self._block = torch.empty_like(host.block, device=device, pin_memory=False)
-        self.arrays = {name: host.view(self._block, name) for name in uploaded(batch)}
+        self.arrays = {name: host.view(self._block, name) for name in host.names}
         self.actions = torch.zeros_like(host.actions, device=device, pin_memory=False)
         self._restarts_host = torch.empty_like(self.arrays["observations"], device="cpu", pin_memory=True)
         self._restarts = torch.empty_like(self._restarts_host, device=device, pin_memory=False)
@@ -92,11 +100,16 @@ class PinnedHostArrays:
 
     Args:
         like: a batch of one world with the same config and scenes. num_worlds: of the batch to be made.
+        informed: as of `uploaded`.
+
+    Attributes:
+        names: of the uploaded channels.
     """
 
-    def __init__(self, like: Batch, num_worlds: int):
+    def __init__(self, like: Batch, num_worlds: int, informed: bool = False):
+        self.names = uploaded(like, informed)
         self._offsets, used = {}, 0
-        for name in uploaded(like):
+        for name in self.names:
             array = getattr(like, name)
             shape = (len(array) * num_worlds, *array.shape[1:])
             self._offsets[name] = (used, shape, torch.from_numpy(array[:0]).dtype)
@@ -113,4 +126,4 @@ class PinnedHostArrays:
 
     def for_batch(self) -> dict[str, np.ndarray]:
         """The value of `Batch(arrays=...)`."""
-        return {name: self.view(self.block, name).numpy() for name in self._offsets} | {"actions": self.actions.numpy()}
+        return {name: self.view(self.block, name).numpy() for name in self.names} | {"actions": self.actions.numpy()}

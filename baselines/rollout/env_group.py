@@ -73,7 +73,8 @@ class EnvGroup:
         self.world_of_agent = torch.from_numpy(batch.world_of_agent).long().to(device)
         self.trial_steps = torch.tensor([roles.trial_steps for roles in batch.roles], dtype=torch.int32, device=device)
         self.clock = torch.from_numpy(ages.astype(np.int32)).to(device)[self.world_of_agent]
-        self.goal_columns = goal_columns(batch, "critic", device) if batch.config.critic_observations else None
+        is_informed = "critic_observations" in device_buffers.arrays
+        self.goal_columns = goal_columns(batch, "critic", device) if is_informed else None
         self.step_index = torch.zeros(1, dtype=torch.int64, device=device)
         self.restarts_next = torch.zeros(agents, dtype=torch.bool, device=device)
         self.seconds = {"env": 0.0, "wait": 0.0}

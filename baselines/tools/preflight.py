@@ -185,7 +185,8 @@ def check_parity(config: TrainConfig, ranks: Ranks) -> Finding:
     """Training computes the log-probabilities of the rollout, over three rollouts."""
     one_rank = Ranks(0, 1, ranks.device)
     config = config.changed(env={"num_worlds": 4, "scene_count": 4, "env_groups": 1})
-    batches, device_buffers = open_batches(config.env, scenes_of(config.env), one_rank, 0)
+    batches, device_buffers = open_batches(config.env, scenes_of(config.env), one_rank, 0,
+                                           config.ppo.informed_weight > 0)
     policy = make_policy(config, batches[0], one_rank)
     collector = Collector(batches, device_buffers, policy, config.ppo.rollout_steps)
     gap = 0.0

@@ -45,9 +45,10 @@ def make_policy(batch, model=TINY, precision="float32", seed=1) -> Policy:
     return policy
 
 
-def make_collector(env=BUSY, model=TINY, steps=16, precision="float32", seed=1, **options) -> Collector:
+def make_collector(env=BUSY, model=TINY, steps=16, precision="float32", seed=1, informed=False,
+                   **options) -> Collector:
     """The trainer's own collector on the real env."""
-    batches, device_buffers = open_batches(env, scenes_of(env), ALONE, seed)
+    batches, device_buffers = open_batches(env, scenes_of(env), ALONE, seed, informed)
     policy = make_policy(batches[0], model, precision)
     torch.manual_seed(seed)
     return Collector(batches, device_buffers, policy, steps, **options)

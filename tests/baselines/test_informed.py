@@ -40,7 +40,7 @@ def test_a_hidden_goal_is_put_in_its_place_exactly(kind):
 
 def learner_and_buffer(drive, weight=0.5):
     """A rollout of a policy whose output depends visibly on its observation, and the learner of its losses."""
-    collector = make_collector(replace(ENV, drive=drive), TINY)
+    collector = make_collector(replace(ENV, drive=drive), TINY, informed=weight > 0)
     config = PPOConfig(rollout_steps=16, minibatches=1, informed_weight=weight, learning_rate=0.01)
     buffer = clone(collector.collect())
     return Learner(collector.policy, make_optimizer(collector.policy, config), config, ALONE, collector), buffer
@@ -55,8 +55,17 @@ def test_the_buffer_has_the_goals_that_critics_observe():
     learner, buffer = learner_and_buffer(DRIVE)
     assert buffer.goal.shape == (6, 16, 5) and buffer.goal[~buffer.waits].any(-1).all()
     assert not buffer.observations[..., learner.goal_columns].any()
-    without = make_collector(replace(ENV, drive=DRIVE.replace(critic_observations=False)), TINY).collect()
-    assert without.goal.shape == (6, 16, 0)
+
+
+@pytest.mark.parametrize("drive", [DRIVE, DRIVE.replace(critic_observations=False)], ids=["written", "not written"])
+def test_critic_observations_that_no_loss_uses_are_neither_uploaded_nor_stored(drive):
+    learner, buffer = learner_and_buffer(drive, weight=0.0)
+    assert buffer.goal.shape == (6, 16, 0)
+    assert losses_of(learner, buffer).informed == 0
+    used = make_collector(replace(ENV, drive=DRIVE), TINY, informed=True)
+    unused = make_collector(replace(ENV, drive=drive), TINY)
+    assert set(used.groups[0].device_buffers.arrays) - set(unused.groups[0].device_buffers.arrays) == {
+        "critic_observations"}
 
 
 def test_the_loss_pulls_the_policy_towards_the_informed_one():
