@@ -81,3 +81,20 @@ def _lane_points(scene: Any, lane: RouteLane) -> np.ndarray:
         if count[0] <= capacity:
             return points[:, : count[0]].T
         capacity = count[0]
+
+
+def lane_heading_rad(scene: Any, lane: int, along_m: float) -> float:
+    """The direction of a lane at a length along it; NaN for the lane -1, and where the lane has no direction there.
+
+    Args:
+        scene: from `native_scene`, with its lane graph.
+
+    Raises:
+        CallError: the road is no lane, or the lane is shorter.
+    """
+    if lane < 0:
+        return math.nan
+    ahead, message = ffi.new("float[2]"), per_thread.message
+    check(lib.drv_scene_lane_direction(scene, lane, along_m, ahead, ahead + 1, message), message)
+    x, y = ahead
+    return math.nan if x == y == 0 else math.atan2(y, x)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .binding import lib
 from .config import FOLLOWED_GOALS
 from .errors import checked_int
-from .scenes.scene import Roads
+from .routes import lane_heading_rad
 from .world_range import WorldRange
 
 
@@ -64,10 +64,10 @@ class ReadableWorlds(WorldRange):
         counts += ["respawns", "start_of"] if self.config.on_goal == "respawn" else []
         headings = {}
         if self.config.goal_heading_tolerance_rad is not None:
-            roads = self.roles[state["scene_index"][0]].scene.roads
+            scene = self._core.scene_handles[state["scene_index"][0]]
             headings["goal_heading_rad"] = np.array([
-                _heading_rad(roads, lane, along_m) for lane, along_m in zip(state["goal_lane"], state["goal_along_m"])],
-                np.float32)
+                lane_heading_rad(scene, lane, along_m)
+                for lane, along_m in zip(state["goal_lane"].tolist(), state["goal_along_m"].tolist())], np.float32)
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents = {name: state[name].astype(bool) for name in names}
@@ -114,15 +114,3 @@ class ReadableWorlds(WorldRange):
         world = checked_int("world", world, 0, self.num_worlds - 1)
         self._check_open()
         return self._core.copy_world(world)
-
-
-def _heading_rad(roads: Roads, lane: int, along_m: float) -> float:
-    """The direction of a lane at a length along it; NaN for the lane -1, and where points of a lane coincide."""
-    if lane < 0:
-        return np.nan
-    points = slice(roads.start[lane], roads.start[lane + 1])
-    dx, dy = np.diff(roads.x_m[points]), np.diff(roads.y_m[points])
-    segment = np.searchsorted(np.cumsum(np.hypot(dx, dy))[:-1], along_m, side="right")
-    if len(dx) == 0 or dx[segment] == dy[segment] == 0:
-        return np.nan
-    return float(np.arctan2(dy[segment], dx[segment]))

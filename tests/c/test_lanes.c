@@ -1,6 +1,7 @@
 /* Are lane links, arc lengths and routes those of the roads that a scene was created with? */
 #include "scene/lanes.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -184,6 +185,23 @@ TEST(a_route_is_the_shortest_path_between_its_two_ends) {
     drv_scene_release(scene);
 }
 
+TEST(a_lane_has_the_direction_of_its_segment_and_past_an_end_that_of_the_end) {
+    square map;
+    make_square(&map);
+    map.x_m[1] = map.y_m[1] = 10.0f; /* a bend: from (0, 0) to (10, 10), and from there to (30, 0) */
+    drv_scene *scene = scene_of(&map.small.input);
+    const float half = 0.70710678f, bend_m = 14.142136f, down_x = 0.89442719f, down_y = -0.44721360f;
+    const float along_m[] = {-5.0f, 0.0f, bend_m - 0.01f, bend_m + 0.01f, 30.0f, 1e9f};
+    for (int32_t i = 0; i < 6; i++) {
+        float x = 9.0f, y = 9.0f;
+        char message[DRV_MESSAGE_BYTES] = "";
+        CHECK(drv_scene_lane_direction(scene, 0, along_m[i], &x, &y, message) == DRV_OK &&
+              fabsf(x - (i < 3 ? half : down_x)) < 1e-6f && fabsf(y - (i < 3 ? half : down_y)) < 1e-6f,
+              "%d: %g %g: %s", i, (double)x, (double)y, message);
+    }
+    drv_scene_release(scene);
+}
+
 TEST(lane_parts_and_ends_out_of_range_are_refused) {
     square map;
     make_square(&map);
@@ -195,6 +213,9 @@ TEST(lane_parts_and_ends_out_of_range_are_refused) {
     int32_t count = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(drv_scene_lane_points(scene, wrong[i], 4, x_m, y_m, &count, message) == DRV_ERROR_CALL && count == 0 &&
+              strstr(message, " must be "), "case %d: %s", (int)i, message);
+    for (size_t i = 0; i < 4; i++) /* those of roads that are no lanes */
+        CHECK(drv_scene_lane_direction(scene, wrong[i].road, 0.0f, x_m, y_m, message) == DRV_ERROR_CALL &&
               strstr(message, " must be "), "case %d: %s", (int)i, message);
     drv_route_ends ends[] = {{NAN, 0, 0, 0, 0, 0, 0}, {0, INFINITY, 0, 0, 0, 0, 0}, {0, 0, NAN, 0, 0, 0, 0},
                              {0, 0, 0, 1e30f, 0, 0, 0}};

@@ -127,7 +127,8 @@ typedef struct drv_route_ends {
     float start_z_m, goal_z_m;
 } drv_route_ends;
 
-/* The two below need a scene with a lane graph. They write up to `capacity` entries, and to `count` how many there are.
+/* The three below need a scene with a lane graph. The first two write up to `capacity` entries, and to `count` how many
+ * there are.
  *
  * Finds the shortest path along lanes, without lane changes. It leads from the lane on which a vehicle at the start
  * drives to a lane near the goal; `count` is 0 where there is none. */
@@ -136,5 +137,9 @@ drv_status drv_scene_route(const drv_scene *scene, const drv_route_ends *ends, i
 /* The points of a lane from from_m to to_m, both of them included. */
 drv_status drv_scene_lane_points(const drv_scene *scene, drv_route_lane lane, int32_t capacity, float *x_m, float *y_m,
                                  int32_t *count, char *message);
+/* Writes the unit vector of a lane at a length along it, past an end that of the end; 0 where its points have no
+ * direction. */
+drv_status drv_scene_lane_direction(const drv_scene *scene, int32_t road, float along_m, float *x, float *y,
+                                    char *message);
 
 #endif

@@ -231,15 +231,20 @@ static void write_point(drv_point point, int32_t capacity, float *x_m, float *y_
     ++*count;
 }
 
+static drv_status check_lane(const drv_scene *scene, int32_t road, char *message) {
+    const drv_status status = check_graph(scene, message);
+    if (status != DRV_OK) return status;
+    if (road >= 0 && road < scene->road_count && scene->road_kind[road] == DRV_ROAD_LANE) return DRV_OK;
+    return drv_fail(message, DRV_ERROR_CALL, "scene %.80s: road %d of a route is not a lane; it must be one",
+                    scene->name, road);
+}
+
 __attribute__((noinline)) static drv_status lane_points(const drv_scene *scene, drv_route_lane part, int32_t capacity,
                                                         float *x_m, float *y_m, int32_t *count, char *message) {
     *count = 0;
     const drv_lanes *lanes = &scene->lanes;
-    drv_status status = check_graph(scene, message);
+    const drv_status status = check_lane(scene, part.road, message);
     if (status != DRV_OK) return status;
-    if (part.road < 0 || part.road >= scene->road_count || scene->road_kind[part.road] != DRV_ROAD_LANE)
-        return drv_fail(message, DRV_ERROR_CALL, "scene %.80s: road %d of a route is not a lane; it must be one",
-                        scene->name, part.road);
     const float length_m = drv_lane_length_m(lanes, part.road);
     if (!(part.from_m >= 0.0f && part.from_m <= part.to_m && part.to_m <= length_m))
         return drv_fail(message, DRV_ERROR_CALL,
@@ -258,6 +263,24 @@ drv_status drv_scene_lane_points(const drv_scene *scene, drv_route_lane lane, in
                                  int32_t *count, char *message) {
     const drv_fp_env saved = drv_fp_env_begin();
     const drv_status status = lane_points(scene, lane, capacity, x_m, y_m, count, message);
+    drv_fp_env_end(saved);
+    return status;
+}
+
+__attribute__((noinline)) static drv_status lane_direction(const drv_scene *scene, int32_t road, float along_m,
+                                                           float *x, float *y, char *message) {
+    const drv_status status = check_lane(scene, road, message);
+    if (status != DRV_OK) return status;
+    const drv_point ahead = drv_lane_direction(&scene->lanes, road, along_m);
+    *x = ahead.x;
+    *y = ahead.y;
+    return DRV_OK;
+}
+
+drv_status drv_scene_lane_direction(const drv_scene *scene, int32_t road, float along_m, float *x, float *y,
+                                    char *message) {
+    const drv_fp_env saved = drv_fp_env_begin();
+    const drv_status status = lane_direction(scene, road, along_m, x, y, message);
     drv_fp_env_end(saved);
     return status;
 }
