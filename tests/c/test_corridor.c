@@ -1,4 +1,5 @@
-/* Are the candidates of a corridor all vehicles that are in its way? Against a test of every vehicle on the map. */
+/* Are the candidates of a corridor all vehicles that are in its way, and where are those in it? Against a test of every
+ * vehicle on the map, and of every point of the corridor. */
 #include "step/corridor.h"
 
 #include <math.h>
@@ -123,4 +124,107 @@ TEST(candidates_are_all_vehicles_in_the_way_and_few_others) {
         all += near;
     }
     CHECK(in_the_way > 500 && 5 * candidates < all, "%d, %d of %d", in_the_way, candidates, all);
+}
+
+/* ---- places ---- */
+
+/* Moves points of the path to the left, as for a standing vehicle: up to 3.5 m, on a ramp of 10 m. */
+static float shift_path(street *in, test_rng *rng) {
+    const double middle = rng_between(rng, 5, 40), most_m = rng_between(rng, 0, 3.5);
+    for (int32_t i = 0; i < POINTS; i++) {
+        const double share = 1.0 - fabs(i - middle) * (double)drv_path_pitch_m / 10.0;
+        const float left_m = (float)(most_m * (share > 0.0 ? share * share * (3.0 - 2.0 * share) : 0.0));
+        in->path_x[i] -= left_m * in->path_sin[i];
+        in->path_y[i] += left_m * in->path_cos[i];
+    }
+    return (float)most_m;
+}
+
+/* The first point of a corridor in a box, grown by the half width of the corridor; -1 for none, -2 if a millimetre
+ * decides it. */
+static int32_t first_inside(const drv_corridor *corridor, drv_point at, drv_point ahead, double half_length_m,
+                            double half_width_m) {
+    const drv_paths *paths = corridor->paths;
+    for (int32_t i = 0; i < corridor->count; i++) {
+        const int32_t point = corridor->first + i;
+        const double left_m = (double)corridor->left_m;
+        const double x = (double)paths->x_m[point] - left_m * (double)paths->sin_heading[point] - (double)at.x;
+        const double y = (double)paths->y_m[point] + left_m * (double)paths->cos_heading[point] - (double)at.y;
+        const double along = fabs(x * (double)ahead.x + y * (double)ahead.y) - half_length_m;
+        const double across = fabs(y * (double)ahead.x - x * (double)ahead.y) - half_width_m;
+        const double outside_m = (along > across ? along : across) - (double)corridor->half_width_m;
+        if (fabs(outside_m) < 1e-3) return -2;
+        if (outside_m < 0.0) return i;
+    }
+    return -1;
+}
+
+/* A corridor anywhere about the path, whose vehicle is beside it, too. */
+static drv_corridor draw_corridor(street *in, test_rng *rng, int32_t round) {
+    const float shift_m = round % 3 == 0 ? shift_path(in, rng) : 0.0f;
+    const float left_m = round % 3 == 1 ? (float)rng_between(rng, -4, 4) : 0.0f;
+    const float beside_m = round % 2 ? left_m : (float)rng_between(rng, -2, 2);
+    put(in, OWN, (drv_point){in->path_x[5] - beside_m * in->path_sin[5], in->path_y[5] + beside_m * in->path_cos[5]},
+        (drv_point){in->path_cos[5], in->path_sin[5]});
+    drv_corridor corridor = drv_corridor_of(&in->world, &in->paths, 0, 5.2f * drv_path_pitch_m, OWN, 100.0f);
+    corridor.left_m = left_m;
+    corridor.shift_m = shift_m;
+    return corridor;
+}
+
+/* Puts every second vehicle behind a point of the corridor, seen from its vehicle: so the first point in the box is as
+ * near as a point in a box at that distance can be. */
+static void put_in_the_way(street *in, test_rng *rng, const drv_corridor *corridor) {
+    for (int32_t other = 0; other < VEHICLES; other += 2) {
+        const int32_t point = corridor->first + 1 + rng_below(rng, 12);
+        const float x = in->path_x[point] - corridor->left_m * in->path_sin[point];
+        const float y = in->path_y[point] + corridor->left_m * in->path_cos[point];
+        const drv_point ahead = drv_direction(
+            atan2f(y - corridor->centre.y, x - corridor->centre.x) + (float)rng_between(rng, -0.4, 0.4));
+        const float half_m = 0.5f * in->length_m[other] + (float)rng_between(rng, 0.0, 1.3);
+        if (other != OWN) put(in, other, (drv_point){x + half_m * ahead.x, y + half_m * ahead.y}, ahead);
+    }
+}
+
+TEST(a_vehicle_is_in_the_way_from_the_first_point_of_the_corridor_in_its_box) {
+    static street in;
+    test_rng rng = {5};
+    int32_t leads = 0, crossings = 0;
+    for (int32_t round = 0; round < 3000; round++) {
+        draw_street(&in, &rng);
+        const drv_corridor corridor = draw_corridor(&in, &rng, round);
+        put_in_the_way(&in, &rng, &corridor);
+        for (int32_t other = 0; other < VEHICLES; other++) {
+            if (other == OWN) continue;
+            /* one ahead in the corridor: its middle, projected on the path, is ahead */
+            const drv_point at = {in.x_m[other], in.y_m[other]}, ahead = {in.cosine[other], in.sine[other]};
+            const double half_m = 0.5 * (double)in.length_m[other], half_width_m = 0.5 * (double)in.width_m[other];
+            int32_t found = first_inside(&corridor, at, ahead, half_m, half_width_m);
+            drv_lead lead;
+            bool is_lead = drv_corridor_lead(&in.world, &corridor, other, &lead);
+            if (found >= -1) {
+                const int32_t point = corridor.first + found;
+                const double centre_m = found < 0 ? -1.0 : (double)corridor.first_m + (double)drv_path_pitch_m * found +
+                    (double)(at.x - in.path_x[point]) * (double)in.path_cos[point] +
+                    (double)(at.y - in.path_y[point]) * (double)in.path_sin[point];
+                if (fabs(centre_m) > 1e-3)
+                    CHECK(is_lead == (centre_m > 0.0), "round %d: vehicle %d at %g m", round, other, centre_m);
+                leads += is_lead;
+            }
+
+            /* one that crosses it: the gap is that of the first point */
+            drv_crossing crossing;
+            const double driven_m = (double)drv_forecast_m(in.speed_mps[other]);
+            const float half_driven_m = (float)(0.5 * driven_m);
+            const drv_point middle = {at.x + half_driven_m * ahead.x, at.y + half_driven_m * ahead.y};
+            found = first_inside(&corridor, middle, ahead, half_m + 0.5 * driven_m, half_width_m);
+            if (found == -2 || !drv_corridor_crossing(&in.world, &corridor, other, &crossing)) continue;
+            crossings++;
+            const double point_m = (double)(crossing.gap_m + corridor.half_length_m - corridor.first_m);
+            CHECK(fabs(point_m - (double)drv_path_pitch_m * found) < 1e-3,
+                  "round %d: vehicle %d crosses after %g m, not at point %d", round, other, (double)crossing.gap_m,
+                  found);
+        }
+    }
+    CHECK(leads > 300 && crossings > 300, "%d, %d", leads, crossings);
 }

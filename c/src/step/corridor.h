@@ -11,6 +11,7 @@ typedef struct drv_corridor {
     drv_point centre;     /* of the vehicle */
     int32_t first, count; /* points of the paths, from the last one that is not ahead of the centre on */
     float left_m;         /* by which the corridor is to the left of the path */
+    float shift_m;        /* by which points of the path itself were moved, at most */
     float first_m;        /* arc length from the centre to the first point, 0 or less */
     float length_m;       /* from the centre on */
     float half_width_m, half_length_m;

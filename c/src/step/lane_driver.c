@@ -100,8 +100,10 @@ static void shift_window(drv_paths *window, int32_t start, const float *left_m) 
     }
 }
 
-/* Fills in the window of an agent, from the point of its path at or behind it on; returns the agent's place there. */
-static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t standing) {
+/* Fills in the window of an agent, from the point of its path at or behind it on; returns the agent's place there.
+ * Writes by how much points were moved, at most. */
+static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t standing,
+                         float *shift_m) {
     /* the place on the path */
     const drv_paths *paths = &driver->paths;
     drv_paths *window = &driver->window;
@@ -128,6 +130,8 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     for (int32_t i = 0; i < standing; i++)
         is_blocked |= shift_for(world, driver, agent, first, driver->standing[i], left_m);
     if (is_blocked) shift_window(window, to, left_m);
+    *shift_m = 0.0f;
+    for (int32_t i = 0; i < DRV_WINDOW_POINTS; i++) *shift_m = drv_larger(*shift_m, left_m[i]);
     return path_m - (float)(first - start) * drv_path_pitch_m;
 }
 
@@ -312,8 +316,10 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
         if (!drives(world, agent)) continue;
         drv_driven *own = &driver->driven[agent];
         const float speed_mps = world->speed_mps[agent], look_ahead_m = drv_look_ahead_m(speed_mps);
-        own->ahead_m = fill_window(world, driver, agent, standing);
+        float shift_m;
+        own->ahead_m = fill_window(world, driver, agent, standing, &shift_m);
         own->corridor = drv_corridor_of(world, &driver->window, agent, own->ahead_m, agent, look_ahead_m);
+        own->corridor.shift_m = shift_m;
         bound_corridor(&driver->window, own);
         own->top_mps = drv_larger(drv_min_desired_mps, drv_path_speed(&driver->window, agent, own->ahead_m));
         /* it accelerates until it has the speed of the path, see acceleration_of */
