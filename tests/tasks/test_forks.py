@@ -78,6 +78,19 @@ def test_a_trial_of_the_occluded_crossing_has_no_time_for_two_detours():
     np.testing.assert_array_equal(outcome, np.where(safe, TIMEOUT, COLLISION))
 
 
+@pytest.mark.parametrize("vans", [2, 3, 5])
+def test_30_percent_of_spare_time_would_allow_a_second_detour(vans):
+    """So the spare time stays below: a trial lasts longer than the way with one detour, at full speed, but not as long
+    as that with two."""
+    config = occluded_crossing(vans, seeds=()).config
+    time_m = config.trial_steps * config.dt_s * config.dynamics.max_speed_mps
+    scene = occluded_crossing(vans, seeds=[0]).scenes[0]
+    straight_m = float(scene.objects.goal_m[0, 0] - scene.objects.x_m[0, 0]) - config.goal_radius_m
+    detour_m = 4 * np.pi / 2 * 8.0 + 2 * 4.0 + 10.0 - (4 * 8.0 + 10.0)  # quarter circles of 8 m, up and back 4 m
+    one_m, two_m = straight_m + detour_m, straight_m + 2 * detour_m
+    assert 1.04 * one_m < time_m < two_m < 1.3 * one_m
+
+
 def shortest_m(path, reach_m):
     """The length of the shortest way along a path that stays within `reach_m` of it, by dynamic programming over
     places 1 m apart along the path and 21 across it."""
