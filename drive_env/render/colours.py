@@ -30,6 +30,11 @@ YIELD_SIGN: Colour = (255, 255, 255)
 SIGN_LINE: Colour = (96, 28, 40)
 """The stop line and the outline of a sign."""
 
+# ---- what an episode draws ----
+
+SCRIPT: Colour = (0, 117, 127)
+"""Lines of scripts and candidate goals, as on replay pages."""
+
 # ---- the ground ----
 
 LAND: Colour = (243, 244, 242)

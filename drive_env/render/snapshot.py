@@ -34,6 +34,7 @@ class Snapshot:
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
         respawns: (vehicles,) int32, how often it has appeared at another start in this trial; only agents do.
         light_state: (controls,) uint8, what the traffic lights of the scene show.
+        script_frame: (scripts,) int32, of the log of each of `roles.scripts`; 0 while it waits, -1 where not drawn.
         coplayer: (vehicles,) bool, whether it is a co-player.
     """
 
@@ -59,6 +60,7 @@ class Snapshot:
     had_offroad: np.ndarray
     respawns: np.ndarray
     light_state: np.ndarray
+    script_frame: np.ndarray
     coplayer: np.ndarray
 
     @property
@@ -107,4 +109,5 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         goal_reached=(trial["had_goal"] & has_last_goal)[:agents],
         goal_heading_rad=trial.get("goal_heading_rad", np.full(agents, np.nan))[:agents],
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
-        respawns=respawns, light_state=batch.light_states(world), coplayer=coplayer)
+        respawns=respawns, light_state=batch.light_states(world), coplayer=coplayer,
+        script_frame=trial.get("script_frame", np.zeros(0, np.int32)))

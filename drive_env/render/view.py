@@ -16,6 +16,7 @@ from . import colours
 from .camera import Camera, fitted
 from .canvas import Canvas
 from .controls import draw_controls
+from .drawn import draw_candidates, draw_scripts
 from .ground import Ground
 from .observation import decode_observation
 from .overlay import draw_ego_text, draw_observed_goal, draw_observed_roads, draw_observed_vehicles
@@ -122,6 +123,8 @@ class SceneView:
         camera = backdrop.camera
         self._draw_lower_levels(canvas, camera, backdrop.ground, snapshot)
         draw_controls(canvas, camera, snapshot)
+        draw_scripts(canvas, camera, snapshot)
+        draw_candidates(canvas, camera, snapshot, self.batch.config.goal_radius_m)
         draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
         draw_goal_indices(canvas, camera, snapshot, self._sizes.text)
         self._draw_vehicles(canvas, camera, backdrop.ground, snapshot)
