@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -67,16 +68,22 @@ class Piece(NamedTuple):
     start_per_m: float = 0.0
     end_per_m: float = 0.0
 
+    def end(self, start: Pose) -> Pose:
+        """Where it ends."""
+        if self.start_per_m == self.end_per_m:
+            half = 0.5 * float(self.start_per_m) * self.length_m
+            chord_m, (sine, cosine) = self.length_m * _chord_share(half), sine_cosine(start.heading_rad + half)
+            return Pose(start.x_m + chord_m * cosine, start.y_m + chord_m * sine, start.heading_rad + 2.0 * half)
+        return Pose(*(float(value[0]) for value in self.at(start, np.array([self.length_m], np.float64))[:3]))
+
     def at(self, start: Pose, along_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """x, y, heading and curvature at arc lengths from the start of the piece."""
         slope = (self.end_per_m - self.start_per_m) / self.length_m if self.length_m > 0 else 0.0
         heading = start.heading_rad + along_m * (self.start_per_m + 0.5 * slope * along_m)
         curvature = self.start_per_m + slope * along_m
         if slope == 0.0:
-            # A chord, which is also right for a line.
             half = 0.5 * self.start_per_m * along_m
-            sine, _ = sine_cosine(half)
-            chord_m = along_m * np.where(np.abs(half) > STRAIGHT_PER_M, sine / np.where(half == 0.0, 1.0, half), 1.0)
+            chord_m = along_m * _chord_share(half)
             sine, cosine = sine_cosine(start.heading_rad + half)
             return start.x_m + chord_m * cosine, start.y_m + chord_m * sine, heading, curvature
         # A clothoid has no closed form: panels that turn by less than 1 rad each.
@@ -90,6 +97,13 @@ class Piece(NamedTuple):
                 x_m += along_m * (0.5 * weight / panels) * cosine
                 y_m += along_m * (0.5 * weight / panels) * sine
         return x_m, y_m, heading, curvature
+
+
+def _chord_share(half_rad):
+    """Length of a chord as a share of its arc, which turns by twice this angle; 1 for a line."""
+    if isinstance(half_rad, float):
+        return sine_cosine(half_rad)[0] / half_rad if half_rad else 1.0
+    return sine_cosine(half_rad)[0] / np.where(half_rad == 0.0, 1.0, half_rad) + (half_rad == 0.0)
 
 
 def line(length_m: float) -> Piece:
@@ -130,32 +144,25 @@ class Path(NamedTuple):
             starts.append(starts[-1] + piece.length_m)
         return starts
 
-    def poses(self) -> list[Pose]:
-        """Where each piece starts, and where the last one ends."""
-        poses = [self.start]
-        for piece in self.pieces:
-            x_m, y_m, heading_rad, _ = piece.at(poses[-1], np.array([piece.length_m], np.float64))
-            poses.append(Pose(float(x_m[0]), float(y_m[0]), float(heading_rad[0])))
-        return poses
-
     @property
     def end(self) -> Pose:
         """Where it ends."""
-        return self.poses()[-1]
+        return _poses(self)[-1]
 
     def at(self, along_m: np.ndarray) -> np.ndarray:
         """(5, n): x, y, heading, curvature and its derivative at arc lengths; beyond the ends, on straight lines."""
         along_m = np.asarray(along_m, np.float64)
-        starts, poses = self.starts_m(), self.poses()
-        index = np.searchsorted(np.array(starts[1:-1]), along_m, side="right")
+        starts, poses = self.starts_m(), _poses(self)
         found = np.zeros((5, len(along_m)))
+        ends = [-math.inf, *starts[1:-1], math.inf]
         for i, piece in enumerate(self.pieces):
-            chosen = (index == i) & (along_m >= 0.0) & (along_m <= starts[-1])
+            chosen = (along_m >= ends[i]) & (along_m < ends[i + 1])
             if chosen.any():
                 found[:4, chosen] = piece.at(poses[i], along_m[chosen] - starts[i])
                 found[4, chosen] = (piece.end_per_m - piece.start_per_m) / piece.length_m if piece.length_m else 0.0
         for beyond, pose, from_m in ((along_m < 0.0, poses[0], 0.0), (along_m > starts[-1], poses[-1], starts[-1])):
             if beyond.any():
+                found[4, beyond] = 0.0
                 found[:4, beyond] = line(1.0).at(pose, along_m[beyond] - from_m)
         return found
 
@@ -210,17 +217,21 @@ class Curve(NamedTuple):
     @property
     def start(self) -> Pose:
         """Where it starts."""
-        return self._pose(0.0)
+        return _pose(self, 0.0)
 
     @property
     def end(self) -> Pose:
         """Where it ends."""
-        return self._pose(self.length_m)
+        return _pose(self, self.length_m)
 
     def at(self, station_m: np.ndarray) -> np.ndarray:
         """(4, n): x, y, heading and curvature of the curve at stations."""
         station_m = np.asarray(station_m, np.float64)
         x_m, y_m, heading, curvature, slope = self.path.at(station_m)
+        if not self.tapers:
+            sine, cosine = sine_cosine(heading)
+            return np.stack([x_m - self.left_m * sine, y_m + self.left_m * cosine, heading,
+                             curvature / (1.0 - curvature * self.left_m)])
         # The offset, its derivative and its second derivative.
         left, rate, bend = np.full(station_m.shape, float(self.left_m)), np.zeros(station_m.shape), np.zeros(station_m.shape)
         for taper in self.tapers:
@@ -247,12 +258,19 @@ class Curve(NamedTuple):
         ends = [at for at, before in zip(ends, [-1.0, *ends], strict=False) if at - before > SAME_M]
         ends[-1] = self.length_m
         found = []
-        for low, high in zip(ends[:-1], ends[1:], strict=True):
-            # Just inside of the interval, where the curvature is that of one piece.
-            curvature = np.abs(self.at(low + (high - low) * np.array([0.001, 0.25, 0.5, 0.75, 0.999]))[3]).max()
-            count = max(1, math.ceil((high - low) / sample_step_m(float(curvature)) - SAME_M))
-            found += [low + (high - low) * i / count for i in range(count)]
+        for start, end, bend in zip(ends[:-1], ends[1:], self._bends(ends), strict=True):
+            count = max(1, math.ceil((end - start) / sample_step_m(bend) - SAME_M))
+            found += [start + (end - start) * i / count for i in range(count)]
         return np.array([*found, self.length_m])
+
+    def _bends(self, ends):
+        """The largest curvature between one end and the next, without its sign."""
+        if not self.tapers and len(ends) == len(self.path.pieces) + 1:
+            return [max(abs(k / (1.0 - k * self.left_m)) for k in piece[1:]) for piece in self.path.pieces]
+        # Just inside of each interval, where it is that of one piece.
+        low, high = np.array(ends[:-1]), np.array(ends[1:])
+        probes = low[:, None] + (high - low)[:, None] * np.array([0.001, 0.25, 0.5, 0.75, 0.999])
+        return np.abs(self.at(probes.ravel())[3]).reshape(probes.shape).max(axis=1).tolist()
 
     def beside(self, left_m: float) -> Curve:
         """The curve so far to the left of this one, measured across the path."""
@@ -280,8 +298,23 @@ class Curve(NamedTuple):
         return Curve(self.path.part(from_m, to_m), self.left_m,
                      tuple(taper._replace(start_m=taper.start_m - from_m) for taper in self.tapers))
 
-    def _pose(self, station_m):
-        return Pose(*self.at(np.array([station_m]))[:3, 0].tolist())
+
+
+@lru_cache(maxsize=4096)
+def _poses(path):
+    """Where each piece of a path starts, and where the last one ends."""
+    poses = [path.start]
+    for piece in path.pieces:
+        poses.append(piece.end(poses[-1]))
+    return tuple(poses)
+
+
+@lru_cache(maxsize=4096)
+def _pose(curve, station_m):
+    """The pose at the first or last station."""
+    if not curve.tapers:
+        return _poses(curve.path)[0 if station_m == 0.0 else -1].moved(0.0, curve.left_m)
+    return Pose(*curve.at(np.array([station_m]))[:3, 0].tolist())
 
 
 def sample_step_m(curvature_per_m: float) -> float:

@@ -48,6 +48,7 @@ class Strips(NamedTuple):
         owner: (s,) lane.
         is_first, is_last: (s,) bool, the lane has an open end at the start or end of the segment.
         lane_start: (lanes + 1,) first segment of each lane.
+        cells: keys of the grid's cells, ascending, and the segment that each of these has in its bounding box.
     """
 
     a: np.ndarray
@@ -60,6 +61,7 @@ class Strips(NamedTuple):
     is_first: np.ndarray
     is_last: np.ndarray
     lane_start: np.ndarray
+    cells: tuple[np.ndarray, np.ndarray]
 
     def inner_points(self, inset_m: float) -> tuple[np.ndarray, np.ndarray]:
         """(n, 2) points on the centre and near both boundaries, at most `PIECE_M` apart, and their lanes."""
@@ -126,8 +128,22 @@ def strips_of(start: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray, half
     is_first, is_last = np.zeros(len(a), bool), np.zeros(len(a), bool)
     is_first[segment_start[:-1][opens]] = True
     is_last[segment_start[1:][closes] - 1] = True
-    return Strips(xy[a], xy[b], ahead[a], ahead[b], wrapped_rad(heading[b] - heading[a]), half_m[owner[a]],
-                  owner[a], is_first, is_last, segment_start)
+    half = half_m[owner[a]]
+    return Strips(xy[a], xy[b], ahead[a], ahead[b], wrapped_rad(heading[b] - heading[a]), half, owner[a],
+                  is_first, is_last, segment_start, _cells(xy[a], xy[b], half))
+
+
+def _cells(a, b, half):
+    """The cells of the grid that the bounding box of each segment touches."""
+    low = np.floor((np.minimum(a, b) - half[:, None] - SAME_M) / CELL_M).astype(np.int64)
+    high = np.floor((np.maximum(a, b) + half[:, None] + SAME_M) / CELL_M).astype(np.int64)
+    size = high - low + 1
+    count = size[:, 0] * size[:, 1]
+    segment = np.repeat(np.arange(len(count)), count)
+    rank = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
+    keys = (low[segment, 0] + rank // size[segment, 1]) * 2**32 + low[segment, 1] + rank % size[segment, 1]
+    order = np.argsort(keys, kind="stable")
+    return keys[order], segment[order]
 
 
 def covered(strips: Strips, points: np.ndarray, owner: np.ndarray, inset_m: float | None = None
@@ -142,17 +158,22 @@ def covered(strips: Strips, points: np.ndarray, owner: np.ndarray, inset_m: floa
     point, segment = _near(strips, points)
     apart = strips.owner[segment] != owner[point]
     point, segment = point[apart], segment[apart]
+    # Only points between the ends, roughly.
+    past = _along(points[point] - strips.a[segment], strips.a_ahead[segment])
+    between = past >= -SAME_M
+    point, segment, past = point[between], segment[between], past[between]
+    before = _along(strips.b[segment] - points[point], strips.b_ahead[segment])
+    between = before >= -SAME_M
+    point, segment, past, before = point[between], segment[between], past[between], before[between]
+    # How far the point is from both ends, along the headings there.
     if inset_m is None:
         margin = np.where(strips.owner[segment] < owner[point], -SAME_M, SAME_M)
     else:
         margin = np.full(len(point), inset_m)
-    # How far the point is from both ends, along the headings there.
-    from_a, from_b = points[point] - strips.a[segment], strips.b[segment] - points[point]
-    past, before = _along(from_a, strips.a_ahead[segment]), _along(from_b, strips.b_ahead[segment])
     inside = ((past >= np.where(strips.is_first[segment], margin, -JOINT_M))
               & (before >= np.where(strips.is_last[segment], margin, -JOINT_M)))
     # And how far from the centre, which is a parabola over the chord; across its direction there.
-    step = strips.b[segment] - strips.a[segment]
+    from_a, step = points[point] - strips.a[segment], strips.b[segment] - strips.a[segment]
     chord = _length(step)
     share = np.clip(past / np.where(past + before > 0, past + before, 1.0), 0.0, 1.0)
     left = _along(from_a, _left(step)) / chord + 0.5 * chord * strips.bend[segment] * share * (1.0 - share)
@@ -280,22 +301,13 @@ def _loops(runs):
 
 def _near(strips, points):
     """Pairs of a point and a segment whose bounding boxes share a cell of the grid."""
-    low = np.minimum(strips.a, strips.b) - strips.half[:, None] - SAME_M
-    high = np.maximum(strips.a, strips.b) + strips.half[:, None] + SAME_M
-    low, high = np.floor(low / CELL_M).astype(np.int64), np.floor(high / CELL_M).astype(np.int64)
-    size = high - low + 1
-    count = size[:, 0] * size[:, 1]
-    segment = np.repeat(np.arange(len(count)), count)
-    rank = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
-    column, row = low[segment, 0] + rank // size[segment, 1], low[segment, 1] + rank % size[segment, 1]
-    order = np.argsort(column * 2**32 + row, kind="stable")
-    keys = (column * 2**32 + row)[order]
+    keys, segment = strips.cells
     cell = np.floor(points / CELL_M).astype(np.int64)
     key = cell[:, 0] * 2**32 + cell[:, 1]
     first, last = np.searchsorted(keys, key, side="left"), np.searchsorted(keys, key, side="right")
     point = np.repeat(np.arange(len(points)), last - first)
     rank = np.arange(len(point)) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
-    return point, segment[order[first[point] + rank]]
+    return point, segment[first[point] + rank]
 
 
 def _area_m2(loop):
