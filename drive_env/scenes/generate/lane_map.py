@@ -244,8 +244,17 @@ class LaneMap:
 
     def edges(self) -> list[np.ndarray]:
         """The road edges that follow from the lanes: closed polylines, with the road on their left."""
-        gaps_m = np.array([lane.width_m / 2 + lane.curb_gap_m for lane in self.lanes])
-        return outline(self._strips(gaps_m, with_caps=True), self.pavements)
+        half_m = np.array([lane.width_m / 2 + lane.curb_gap_m for lane in self.lanes])
+        return outline(self.strips(half_m, with_caps=True), self.pavements)
+
+    def strips(self, half_m: np.ndarray, with_caps: bool = False) -> Strips:
+        """The areas within `half_m` of each lane's centre; with caps, those at open ends are longer."""
+        has_before, has_after = np.zeros(len(self.lanes), bool), np.zeros(len(self.lanes), bool)
+        for before, after in self.links:
+            has_after[before] = has_before[after] = True
+        samples = self.samples
+        return strips_of(samples.start, samples.xy_m, samples.heading_rad, half_m,
+                         with_caps & ~has_before, with_caps & ~has_after)
 
     def conflicts(self, merges: bool = True) -> np.ndarray:
         """(lanes, lanes) bool: which two lanes cross or overlap.
@@ -256,7 +265,7 @@ class LaneMap:
             merges: whether lanes that end where the other one ends are in conflict, too.
         """
         count = len(self.lanes)
-        strips = self._strips(np.array([lane.width_m / 2 for lane in self.lanes]), with_caps=False)
+        strips = self.strips(np.array([lane.width_m / 2 for lane in self.lanes]))
         points, owner = strips.inner_points(OVERLAP_M)
         at, by = covered(strips, points, owner, OVERLAP_M)
         found = np.zeros((count, count), bool)
@@ -300,15 +309,6 @@ class LaneMap:
         for first, last in zip(start[:-1], start[1:], strict=True):
             along_m[first + 1:last] = np.cumsum(step_m[first:last - 1])
         return LaneSamples(start, xy_m, found[2], found[3], along_m)
-
-    def _strips(self, half_m, with_caps) -> Strips:
-        """The areas of all lanes; with caps, those at open ends are longer."""
-        has_before, has_after = np.zeros(len(self.lanes), bool), np.zeros(len(self.lanes), bool)
-        for before, after in self.links:
-            has_after[before] = has_before[after] = True
-        samples = self.samples
-        return strips_of(samples.start, samples.xy_m, samples.heading_rad, half_m,
-                         with_caps & ~has_before, with_caps & ~has_after)
 
     def _line_m(self, stop):
         """The stop line across all lanes of a control, on the grid."""

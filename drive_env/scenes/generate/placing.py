@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import SceneError
 from ..scene import OBJECT_KIND_CODES, Objects
 from .lane_map import LaneMap
+from .outline import covered
 from .rng import Rng
 from .roadnet import on_grid
 from .trig import sine_cosine, wrapped_rad
@@ -28,6 +29,10 @@ PITCH_M = 8.0
 
 INSET_M = 3.6
 """From a lane's end to the first place on it: a car is entirely on its lane."""
+
+CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
+"""Two cars of 1.1 times the largest size cannot touch if their centres are farther from the other's lane than the first,
+or farther along their own from such a place than the second."""
 
 GOAL_DISTANCE_M = 20.0
 """Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
@@ -57,7 +62,7 @@ class PlacingSpec(NamedTuple):
     """Requirements of a generator on its traffic.
 
     Attributes:
-        starts, goals: where cars start, and have their goals.
+        starts, goals: where cars start, and have their goals. Starts keep clear of places where lanes meet.
         route_range_m: of the way to a goal.
         speed_share: of the speed limit, from which speeds are drawn.
         headway_s: to the next car on the lane, from which gaps are drawn, as far as all cars fit.
@@ -184,11 +189,35 @@ def routes_m(roads: LaneMap, starts: Places, goals: Places, lane_changes: bool =
     return route_m
 
 
+def clear_spans(roads: LaneMap, spans: Sequence[Span]) -> list[Span]:
+    """The parts of spans where no car can touch one on another lane: not where lanes cross, merge or split."""
+    # Points every metre, and which of them are too near to the centre of another lane.
+    length_m = roads.samples.length_m
+    ends_m = [min(span.to_m, float(length_m[span.lane]) - INSET_M) for span in spans]
+    counts = [max(0, math.floor(end_m - span.from_m) + 1) for span, end_m in zip(spans, ends_m, strict=True)]
+    span = np.repeat(np.arange(len(spans)), counts)
+    lane = np.array([own.lane for own in spans], np.int64)[span]
+    along_m = np.array([own.from_m for own in spans])[span] + (
+        np.arange(len(span)) - np.repeat(np.cumsum(counts) - counts, counts))
+    near, _ = covered(roads.strips(np.full(len(roads.lanes), CLEAR_HALF_M)), poses_at(roads, Places(lane, along_m))[0],
+                      lane, 0.0)
+    is_near = np.zeros(len(span), bool)
+    is_near[near] = True
+    # What is left on both sides of these, `CLEAR_M` from them.
+    found = []
+    for i, (own, end_m) in enumerate(zip(spans, ends_m, strict=True)):
+        blocked_m = along_m[(span == i) & is_near]
+        starts_m = [own.from_m, *(blocked_m + CLEAR_M).tolist()]
+        for from_m, to_m in zip(starts_m, [*(blocked_m - CLEAR_M).tolist(), end_m], strict=True):
+            if to_m > from_m or (to_m == from_m and not len(blocked_m)):
+                found.append(Span(own.lane, from_m, to_m))
+    return found
+
+
 def _draw_starts(rng, roads, agents, spec):
     """Places of all cars, and the speeds they would like to have."""
     # Each car has a span, the longer ones more of them.
-    length_m = roads.samples.length_m
-    spans = [Span(span.lane, span.from_m, min(span.to_m, length_m[span.lane] - INSET_M)) for span in spec.starts]
+    spans = clear_spans(roads, spec.starts)
     fitting = [max(0, math.floor((span.to_m - span.from_m) / PITCH_M) + 1) for span in spans]
     slots = [i for i, count in enumerate(fitting) for _ in range(count)]
     if agents > len(slots):
