@@ -203,7 +203,10 @@ class Taper(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What runs beside a path: `left_m` to the left of it, plus what the tapers add. Its stations are the path's."""
+    """What runs beside a path: `left_m` to the left of it, plus what the tapers add. Its stations are the path's.
+
+    The heading has a step where the curvature of the path has one within a taper: tapers are for single pieces.
+    """
 
     path: Path
     left_m: float = 0.0

@@ -293,8 +293,7 @@ def _loops(runs):
             here = after[here]
         if points:
             loop = np.concatenate(points)
-            moves = _length(loop - np.roll(loop, 1, axis=0)) > SAME_M
-            loop = loop[moves]
+            loop = loop[_length(loop - np.roll(loop, 1, axis=0)) > 2 * SAME_M]
             loops.append(np.concatenate([loop, loop[:1]]))
     return loops
 
