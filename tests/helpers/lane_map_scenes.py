@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from golden import bits
 
 from drive_env.errors import SceneError
 from drive_env.scenes import generate_scene
-from drive_env.scenes.generate import GENERATORS, roadnet
+from drive_env.scenes.generate import GENERATORS
 from drive_env.scenes.generate.lane_map import LaneMap
 
 WITHOUT_MAP = ("town", "intersection", "exits", "gates", "occluded", "closures")
@@ -17,10 +18,6 @@ WITHOUT_MAP = ("town", "intersection", "exits", "gates", "occluded", "closures")
 
 NAMES = tuple(name for name in GENERATORS if name not in WITHOUT_MAP)
 """A new generator is tested by being in `GENERATORS`."""
-
-DRAWN_SHARE = 0.5
-"""Of the seeds whose scenes have drawn parameters in place of the defaults."""
-
 
 class Made(NamedTuple):
     """A scene and the map that it was made of."""
@@ -68,43 +65,38 @@ def drawn_parameters(name, seed):
     return found
 
 
-def scenes_of(name, seeds):
-    """Scenes of these seeds: half with the defaults, half with drawn parameters and a few agents.
+@lru_cache(maxsize=None)
+def scenes_of(name, count):
+    """Scenes of so many seeds: half with the defaults, half with drawn parameters and a few agents.
 
     Not all combinations of parameters make a scene; those that do not must be refused with a sentence, and be few.
     """
-    refused = drawn = 0
-    for seed in seeds:
+    scenes, refused = [], 0
+    for seed in range(count):
         if seed % 2 == 0:
-            yield made(name, seed)
+            scenes.append(made(name, seed))
             continue
-        drawn += 1
         parameters = drawn_parameters(name, seed)
         try:
-            found = made(name, seed, agents=min(4, GENERATORS[name].DEFAULT_AGENTS), **parameters)
+            scenes.append(made(name, seed, agents=min(4, GENERATORS[name].DEFAULT_AGENTS), **parameters))
         except SceneError as error:
             assert "; " in str(error), error
             refused += 1
-            continue
-        yield found
-    assert refused <= drawn / 2
+    assert refused <= count / 4
+    return scenes
 
 
-def new_maps(name, seeds):
-    """Like `scenes_of`, without scenes whose roads equal those of an earlier one."""
-    seen = set()
-    for found in scenes_of(name, seeds):
-        roads = found.scene.roads
-        key = roads.x_m.tobytes() + roads.y_m.tobytes()
-        if key not in seen:
-            seen.add(key)
-            yield found
+@lru_cache(maxsize=None)
+def maps_of(name, count):
+    """Those of `scenes_of` whose roads are not those of an earlier one."""
+    found = {}
+    for scene in scenes_of(name, count):
+        roads = scene.scene.roads
+        found.setdefault(roads.x_m.tobytes() + roads.y_m.tobytes(), scene)
+    return list(found.values())
 
 
 def polylines(roads, kind):
     """(k, 2) float64 of every polyline of a kind code."""
     points = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
     return [points[roads.start[i]:roads.start[i + 1]] for i in np.flatnonzero(roads.kind == kind)]
-
-
-GRID_M = 1.0 / roadnet.GRID_PER_M

@@ -45,7 +45,7 @@ class Pose(NamedTuple):
     def moved(self, ahead_m: float, left_m: float = 0.0, turn_rad: float = 0.0) -> Pose:
         """The pose so far ahead and to the left of this one, turned."""
         sine, cosine = sine_cosine(self.heading_rad)
-        return Pose(float(self.x_m + ahead_m * cosine - left_m * sine), float(self.y_m + ahead_m * sine + left_m * cosine),
+        return Pose(self.x_m + ahead_m * cosine - left_m * sine, self.y_m + ahead_m * sine + left_m * cosine,
                     self.heading_rad + turn_rad)
 
     def seen_from(self, frame: Pose) -> Pose:
@@ -236,7 +236,8 @@ class Curve(NamedTuple):
             return np.stack([x_m - self.left_m * sine, y_m + self.left_m * cosine, heading,
                              curvature / (1.0 - curvature * self.left_m)])
         # The offset, its derivative and its second derivative.
-        left, rate, bend = np.full(station_m.shape, float(self.left_m)), np.zeros(station_m.shape), np.zeros(station_m.shape)
+        left, rate, bend = np.zeros((3, len(station_m)))
+        left += self.left_m
         for taper in self.tapers:
             t = np.clip((station_m - taper.start_m) / taper.length_m, 0.0, 1.0)
             left += taper.left_m * t * t * (3.0 - 2.0 * t)
@@ -261,19 +262,24 @@ class Curve(NamedTuple):
         ends = [at for at, before in zip(ends, [-1.0, *ends], strict=False) if at - before > SAME_M]
         ends[-1] = self.length_m
         found = []
-        for start, end, bend in zip(ends[:-1], ends[1:], self._bends(ends), strict=True):
-            count = max(1, math.ceil((end - start) / sample_step_m(bend) - SAME_M))
+        for start, end, (scale, bend) in zip(ends[:-1], ends[1:], self._bends(ends), strict=True):
+            count = max(1, math.ceil((end - start) * scale / sample_step_m(bend) - SAME_M))
             found += [start + (end - start) * i / count for i in range(count)]
         return np.array([*found, self.length_m])
 
     def _bends(self, ends):
-        """The largest curvature between one end and the next, without its sign."""
+        """From one end to the next, the most metres of the curve for each of the path, and its largest curvature."""
         if not self.tapers and len(ends) == len(self.path.pieces) + 1:
-            return [max(abs(k / (1.0 - k * self.left_m)) for k in piece[1:]) for piece in self.path.pieces]
-        # Just inside of each interval, where it is that of one piece.
+            scales = [[abs(1.0 - bend * self.left_m) for bend in piece[1:]] for piece in self.path.pieces]
+            return [(max(scale), max(abs(piece[1]) / scale[0], abs(piece[2]) / scale[1]))
+                    for piece, scale in zip(self.path.pieces, scales, strict=True)]
+        # Just inside of each interval, where the curvature is that of one piece.
         low, high = np.array(ends[:-1]), np.array(ends[1:])
         probes = low[:, None] + (high - low)[:, None] * np.array([0.001, 0.25, 0.5, 0.75, 0.999])
-        return np.abs(self.at(probes.ravel())[3]).reshape(probes.shape).max(axis=1).tolist()
+        x_m, y_m, _, curvature = self.at(probes.ravel()).reshape(4, *probes.shape)
+        step_x, step_y, step = (values[:, 1:] - values[:, :-1] for values in (x_m, y_m, probes))
+        scale = np.sqrt(step_x * step_x + step_y * step_y) / step
+        return list(zip(scale.max(axis=1).tolist(), np.abs(curvature).max(axis=1).tolist(), strict=True))
 
     def beside(self, left_m: float) -> Curve:
         """The curve so far to the left of this one, measured across the path."""

@@ -39,8 +39,7 @@ JOINT_M, JOINT_RAD = 1e-3, 1.7e-3
 """Most by which the end of a lane and the start of the next may differ: 1 mm and 0.1 degrees."""
 
 OVERLAP_M = 0.3
-"""By how much two lanes must reach into each other to be in conflict; less is a matter of rounding, and of the tapers of
-lanes that separate."""
+"""By how much two lanes must reach into each other to be in conflict."""
 
 
 class Lane(NamedTuple):

@@ -31,8 +31,8 @@ INSET_M = 3.6
 """From a lane's end to the first place on it: a car is entirely on its lane."""
 
 CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
-"""Two cars of 1.1 times the largest size cannot touch if their centres are farther from the other's lane than the first,
-or farther along their own from such a place than the second."""
+"""A car of 1.1 times the largest size touches none of another lane if its centre is farther from the centre of that lane
+than the first, or farther along its own lane from where it is nearer than the second."""
 
 GOAL_DISTANCE_M = 20.0
 """Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
@@ -92,6 +92,11 @@ def draw_sizes(rng: Rng, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     length_m, width_m, height_m = (rng.uniform(*size_range_m, count).astype(np.float32)
                                    for size_range_m in (LENGTH_RANGE_M, WIDTH_RANGE_M, HEIGHT_RANGE_M))
     return length_m, width_m, height_m
+
+
+def in_eighths(speed_mps: np.ndarray) -> np.ndarray:
+    """Speeds in eighths of a m/s, which are exact in float32; rounded down, so that a car that could stop still can."""
+    return np.floor(speed_mps * 8) / 8
 
 
 def cars_of(sizes_m: tuple[np.ndarray, np.ndarray, np.ndarray], xy_m: np.ndarray, heading_rad: np.ndarray,
@@ -157,8 +162,7 @@ def cars_at(rng: Rng, roads: LaneMap, starts: Places, speed_mps: np.ndarray, goa
     sine, cosine = sine_cosine(heading_rad)
     heading = wrapped_rad(heading_rad).astype(np.float32)
     heading[heading >= math.pi] = -math.pi  # the nearest float32 to an angle just below pi is above it
-    # Eighths of a m/s are exact in float32; rounded down, so that each car can still stop.
-    speed_mps = np.floor(speed_mps * 8) / 8
+    speed_mps = in_eighths(speed_mps)
     return cars_of(sizes_m, xy_m, heading, np.stack([speed_mps * cosine, speed_mps * sine], axis=1),
                    poses_at(roads, goals)[0])
 
@@ -309,13 +313,15 @@ def _safe_speed_mps(roads, places, speed_mps, headway_s):
     """The speeds, lowered so that every car can brake for what is ahead: bends, ends of lanes, stop lines, cars."""
     square = np.minimum(speed_mps * speed_mps, _profile(roads, places))
     ahead, gap_m = _cars_ahead(roads, places)
-    clear_m = np.maximum(gap_m - LENGTH_RANGE_M[1] - STANDING_GAP_M, 0.0)
-    square = np.minimum(square, clear_m / headway_s * (clear_m / headway_s))
+    clear_m = np.maximum(np.where(ahead < 0, 0.0, gap_m) - LENGTH_RANGE_M[1] - STANDING_GAP_M, 0.0)
+    square = np.where(ahead < 0, square, np.minimum(square, clear_m / headway_s * (clear_m / headway_s)))
+    speed_mps = in_eighths(np.sqrt(square))
     while True:
-        lowered = np.where(ahead < 0, square, np.minimum(square, square[ahead] + 2 * BRAKING_MPS2 * clear_m))
-        if (lowered == square).all():
-            return np.sqrt(square)
-        square = lowered
+        square = np.where(ahead < 0, np.inf, speed_mps[ahead] * speed_mps[ahead] + 2 * BRAKING_MPS2 * clear_m)
+        lowered_mps = np.minimum(speed_mps, in_eighths(np.sqrt(square)))
+        if (lowered_mps == speed_mps).all():
+            return speed_mps
+        speed_mps = lowered_mps
 
 
 def _profile(roads, places):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import SceneError
 from ..scene import Objects
-from .placing import GOAL_DISTANCE_M, LENGTH_RANGE_M, cars_of, draw_goal, draw_sizes
+from .placing import GOAL_DISTANCE_M, LENGTH_RANGE_M, cars_of, draw_goal, draw_sizes, in_eighths
 from .rng import Rng
 from .roadnet import AHEAD, HEADING_RAD, RoadNet, on_grid
 
@@ -75,10 +75,8 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     lane = np.array([place.lane for place in starts])
     along_m = np.array([place.along_m for place in starts]) + rng.uniform(-JITTER_M, JITTER_M, agents)
     sizes_m = draw_sizes(rng, agents)
-    speed_mps = np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
-                           _stopping_speed_mps(net, lane, along_m))
-    # Eighths of a m/s are exact in float32; rounded down, so that each car can still stop.
-    speed_mps = np.floor(speed_mps * 8) / 8
+    speed_mps = in_eighths(np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
+                                      _stopping_speed_mps(net, lane, along_m)))
     xy_m, ahead, heading_rad = _poses(net, lane, along_m)
     goal_m = _draw_goals(rng, net, lane, along_m, xy_m, goals, spec)
     return cars_of(sizes_m, xy_m, heading_rad, speed_mps[:, None] * ahead, goal_m)
