@@ -30,6 +30,9 @@ PITCH_M = 8.0
 INSET_M = 3.6
 """From a lane's end to the first place on it: a car is entirely on its lane."""
 
+FILLED_SHARE = 0.95
+"""Of a lane, at most, that gaps fill: else the first cars of full lanes would be side by side."""
+
 CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
 """A car of 1.1 times the largest size touches none of another lane if its centre is farther from the centre of that lane
 than the first, or farther along its own lane from where it is nearer than the second."""
@@ -222,10 +225,15 @@ def _draw_starts(rng, roads, agents, spec):
     """Places of all cars, and the speeds they would like to have."""
     # Each car has a span, the longer ones more of them.
     spans = clear_spans(roads, spec.starts)
-    fitting = [max(0, math.floor((span.to_m - span.from_m) / PITCH_M) + 1) for span in spans]
-    slots = [i for i, count in enumerate(fitting) for _ in range(count)]
-    if agents > len(slots):
-        raise SceneError(f"agents is {agents}; at most {len(slots)} fit on these roads")
+    slots = [i for i, span in enumerate(spans) for _ in range(_fitting(roads, span))]
+    # Every car needs two places: start and goal.
+    by_lane = np.zeros((2, len(roads.lanes)), np.int64)
+    for row, own in enumerate((spans, spec.goals)):
+        for span in own:
+            by_lane[row, span.lane] += _fitting(roads, span)
+    fitting = min(len(slots), int(by_lane.max(axis=0).sum()) // 2)
+    if agents > fitting:
+        raise SceneError(f"agents is {agents}; at most {fitting} fit on these roads")
     counts = np.bincount(np.array(rng.shuffled(slots)[:agents]), minlength=len(spans))
 
     # Along each span: gaps of the headway, shorter where they do not fit, else with the rest spread among them.
@@ -239,9 +247,10 @@ def _draw_starts(rng, roads, agents, spec):
         # cumsum adds in order, sum does not
         needed_m = float(np.cumsum(gap_m)[-1]) if count > 1 else 0.0
         room_m, least_m = span.to_m - span.from_m, (count - 1) * PITCH_M
-        if needed_m > room_m:
-            gap_m = PITCH_M + (gap_m - PITCH_M) * ((room_m - least_m) / (needed_m - least_m))
-            needed_m = room_m
+        most_m = max(FILLED_SHARE * room_m, least_m)
+        if needed_m > most_m:
+            gap_m = PITCH_M + (gap_m - PITCH_M) * ((most_m - least_m) / (needed_m - least_m))
+            needed_m = most_m
         spread_m = np.sort(rng.uniform(0.0, room_m - needed_m, count))
         lanes += [span.lane] * count
         alongs.append(span.from_m + np.concatenate([[0.0], np.cumsum(gap_m)]) + spread_m)
@@ -249,13 +258,18 @@ def _draw_starts(rng, roads, agents, spec):
     return Places(np.array(lanes), np.concatenate(alongs)), np.concatenate(speeds)
 
 
+def _fitting(roads, span):
+    """How many places a span has."""
+    end_m = min(span.to_m, float(roads.samples.length_m[span.lane]) - INSET_M)
+    return max(0, math.floor((end_m - span.from_m) / PITCH_M) + 1)
+
+
 def _draw_goals(rng, roads, starts, spec):
     """Places within the range of route lengths, different for all cars as far as possible."""
     # Candidates, off all starts.
     length_m, lanes, alongs = roads.samples.length_m, [], []
     for span in spec.goals:
-        room_m = min(span.to_m, length_m[span.lane] - INSET_M) - span.from_m
-        count = max(0, math.floor(room_m / PITCH_M) + 1)
+        count, room_m = _fitting(roads, span), min(span.to_m, length_m[span.lane] - INSET_M) - span.from_m
         first_m = span.from_m + float(rng.uniform(0.0, max(room_m - (count - 1) * PITCH_M, 0.0), 1)[0])
         lanes += [span.lane] * count
         alongs.append(first_m + PITCH_M * np.arange(count))

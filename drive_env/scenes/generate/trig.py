@@ -29,9 +29,9 @@ EIGHTH_TANGENT = 0.41421356237309503
 def sine_cosine(angle_rad: Any) -> tuple[Any, Any]:
     """Sine and cosine of an angle, or of each of an array; up to 2**20 quarter turns they are within 4e-16."""
     if isinstance(angle_rad, (float, int)):  # the same operations, without arrays
-        quarters = round(angle_rad / (QUARTER_HIGH + QUARTER_LOW))
-        sine, cosine = _kernel((angle_rad - quarters * QUARTER_HIGH) - quarters * QUARTER_LOW)
-        return ((sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine))[quarters % 4]
+        whole = round(angle_rad / (QUARTER_HIGH + QUARTER_LOW))
+        sine, cosine = _kernel((angle_rad - whole * QUARTER_HIGH) - whole * QUARTER_LOW)
+        return ((sine, cosine), (cosine, -sine), (-sine, -cosine), (-cosine, sine))[whole % 4]
     angle = np.asarray(angle_rad, np.float64)
     quarters = np.rint(angle / (QUARTER_HIGH + QUARTER_LOW))
     sine, cosine = _kernel((angle - quarters * QUARTER_HIGH) - quarters * QUARTER_LOW)
