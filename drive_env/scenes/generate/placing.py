@@ -34,8 +34,8 @@ FILLED_SHARE = 0.95
 """Of a lane, at most, that gaps fill: else the first cars of full lanes would be side by side."""
 
 CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
-"""A car of 1.1 times the largest size touches none of another lane if its centre is farther from the centre of that lane
-than the first, or farther along its own lane from where it is nearer than the second."""
+"""A car of 1.1 times the largest size touches none of another lane if its centre is farther from that lane's centre than
+the first, or farther along its own lane from where it is nearer than the second."""
 
 GOAL_DISTANCE_M = 20.0
 """Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
@@ -152,10 +152,36 @@ def place(rng: Rng, roads: LaneMap, agents: int, spec: PlacingSpec) -> Objects:
     Raises:
         SceneError: they do not fit; names the number that does.
     """
-    starts, speed_mps = _draw_starts(rng, roads, agents, spec)
-    speed_mps = _safe_speed_mps(roads, starts, speed_mps, spec.headway_s[0])
-    goals = _draw_goals(rng, roads, starts, spec)
-    return cars_at(rng, roads, starts, speed_mps, goals)
+    starts, speed_mps, _ = draw_starts(rng, roads, agents, [spec])
+    return place_from(rng, roads, starts, speed_mps, [spec] * agents)
+
+
+def draw_starts(rng: Rng, roads: LaneMap, agents: int, specs: Sequence[PlacingSpec]
+                ) -> tuple[Places, np.ndarray, np.ndarray]:
+    """Where `agents` cars start, the speeds they would like to have, and the index of the spec of each.
+
+    Each spec has as many cars as the others, as far as they fit; it is drawn which ones have one more. The starts of
+    two specs must be on different lanes, or `PITCH_M` apart.
+
+    Raises:
+        SceneError: they do not fit; names the number that does.
+    """
+    spans = [clear_spans(roads, spec.starts) for spec in specs]
+    counts = _shares(rng, agents, [len(_slots(own, spec)) for own, spec in zip(spans, specs, strict=True)])
+    drawn = [_queues(rng, roads, own, count, spec) for own, count, spec in zip(spans, counts, specs, strict=True)]
+    lanes, alongs, speeds = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    return Places(lanes.astype(np.int64), alongs), speeds, np.repeat(np.arange(len(specs)), counts)
+
+
+def place_from(rng: Rng, roads: LaneMap, starts: Places, speed_mps: np.ndarray, specs: Sequence[PlacingSpec]
+               ) -> Objects:
+    """Cars with these starts, with goals by the spec of each car.
+
+    Args:
+        speed_mps: (n,) they are lowered as far as each car needs to be able to stop.
+    """
+    speed_mps = _safe_speed_mps(roads, starts, speed_mps, min(spec.headway_s[0] for spec in specs))
+    return cars_at(rng, roads, starts, speed_mps, _draw_goals(rng, roads, starts, specs))
 
 
 def cars_at(rng: Rng, roads: LaneMap, starts: Places, speed_mps: np.ndarray, goals: Places) -> Objects:
@@ -221,23 +247,38 @@ def clear_spans(roads: LaneMap, spans: Sequence[Span]) -> list[Span]:
     return found
 
 
-def _draw_starts(rng, roads, agents, spec):
-    """Places of all cars, and the speeds they would like to have."""
+def _shares(rng, agents, fitting):
+    """How many of the cars each group has, of groups of which so many fit."""
+    if agents > sum(fitting):
+        raise SceneError(f"agents is {agents}; at most {sum(fitting)} fit on these roads")
+    if len(fitting) == 1:
+        return [agents]
+    order, counts = rng.shuffled(list(range(len(fitting)))), [0] * len(fitting)
+    while agents:
+        for group in order:
+            if agents and counts[group] < fitting[group]:
+                counts[group] += 1
+                agents -= 1
+    return counts
+
+
+def _slots(spans, spec):
+    """Each span as often as cars fit on it; half as many where goals are among them."""
+    goals, slots = {span.lane for span in spec.goals}, []
+    for i, span in enumerate(spans):
+        places = max(0, math.floor((span.to_m - span.from_m) / PITCH_M) + 1)
+        slots += [i] * ((places + 1) // 2 if span.lane in goals else places)
+    return slots
+
+
+def _queues(rng, roads, spans, agents, spec):
+    """Lanes, metres along them, and desired speeds of cars on clear spans."""
     # Each car has a span, the longer ones more of them.
-    spans = clear_spans(roads, spec.starts)
-    slots = [i for i, span in enumerate(spans) for _ in range(_fitting(roads, span))]
-    # Every car needs two places: start and goal.
-    by_lane = np.zeros((2, len(roads.lanes)), np.int64)
-    for row, own in enumerate((spans, spec.goals)):
-        for span in own:
-            by_lane[row, span.lane] += _fitting(roads, span)
-    fitting = min(len(slots), int(by_lane.max(axis=0).sum()) // 2)
-    if agents > fitting:
-        raise SceneError(f"agents is {agents}; at most {fitting} fit on these roads")
-    counts = np.bincount(np.array(rng.shuffled(slots)[:agents]), minlength=len(spans))
+    slots = _slots(spans, spec)
+    counts = np.bincount(np.array(rng.shuffled(slots)[:agents], np.int64), minlength=len(spans))
 
     # Along each span: gaps of the headway, shorter where they do not fit, else with the rest spread among them.
-    lanes, alongs, speeds = [], [], []
+    lanes, alongs, speeds = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0)]
     for span, count in zip(spans, counts.tolist(), strict=True):
         if count == 0:
             continue
@@ -252,41 +293,46 @@ def _draw_starts(rng, roads, agents, spec):
             gap_m = PITCH_M + (gap_m - PITCH_M) * ((most_m - least_m) / (needed_m - least_m))
             needed_m = most_m
         spread_m = np.sort(rng.uniform(0.0, room_m - needed_m, count))
-        lanes += [span.lane] * count
+        lanes.append(np.full(count, span.lane))
         alongs.append(span.from_m + np.concatenate([[0.0], np.cumsum(gap_m)]) + spread_m)
         speeds.append(speed_mps)
-    return Places(np.array(lanes), np.concatenate(alongs)), np.concatenate(speeds)
+    return np.concatenate(lanes), np.concatenate(alongs), np.concatenate(speeds)
 
 
-def _fitting(roads, span):
-    """How many places a span has."""
-    end_m = min(span.to_m, float(roads.samples.length_m[span.lane]) - INSET_M)
-    return max(0, math.floor((end_m - span.from_m) / PITCH_M) + 1)
+def _draw_goals(rng, roads, starts, specs):
+    """Places within the range of route lengths of each car's spec, different for all cars as far as possible."""
+    start_xy, pools, routes, found = poses_at(roads, starts)[0], {}, {}, []
+    for spec in specs:
+        spans = tuple(spec.goals)
+        if spans not in pools:
+            pools[spans] = _goal_pool(rng, roads, start_xy, spans)
+        if (spans, spec.lane_changes) not in routes:
+            routes[spans, spec.lane_changes] = routes_m(roads, starts, pools[spans][0], spec.lane_changes)
+    for car, spec in enumerate(specs):
+        goals, is_far, free = pools[tuple(spec.goals)]
+        route_m = routes[tuple(spec.goals), spec.lane_changes][car]
+        goal, _ = draw_goal(rng, route_m, is_far[car], free, spec.route_range_m, car)
+        free[goal] = False
+        found.append((goals.lane[goal], goals.along_m[goal]))
+    lanes, alongs = zip(*found, strict=True)
+    return Places(np.array(lanes), np.array(alongs))
 
 
-def _draw_goals(rng, roads, starts, spec):
-    """Places within the range of route lengths, different for all cars as far as possible."""
-    # Candidates, off all starts.
-    length_m, lanes, alongs = roads.samples.length_m, [], []
-    for span in spec.goals:
-        count, room_m = _fitting(roads, span), min(span.to_m, length_m[span.lane] - INSET_M) - span.from_m
+def _goal_pool(rng, roads, start_xy, spans):
+    """Possible goals, off all starts; (cars, goals) bool, which are far from the car's start; which ones no car has."""
+    length_m, lanes, alongs = roads.samples.length_m, [np.zeros(0, np.int64)], [np.zeros(0)]
+    for span in spans:
+        room_m = min(span.to_m, length_m[span.lane] - INSET_M) - span.from_m
+        count = max(0, math.floor(room_m / PITCH_M) + 1)
         first_m = span.from_m + float(rng.uniform(0.0, max(room_m - (count - 1) * PITCH_M, 0.0), 1)[0])
-        lanes += [span.lane] * count
+        lanes.append(np.full(count, span.lane))
         alongs.append(first_m + PITCH_M * np.arange(count))
-    goals = Places(np.array(lanes, np.int64), np.concatenate(alongs))
-    start_xy, goal_xy = poses_at(roads, starts)[0], poses_at(roads, goals)[0]
-    step = goal_xy[None] - start_xy[:, None]
+    goals = Places(np.concatenate(lanes), np.concatenate(alongs))
+    step = poses_at(roads, goals)[0][None] - start_xy[:, None]
     square = step[..., 0] * step[..., 0] + step[..., 1] * step[..., 1]
     clear = square.min(axis=0) >= GOAL_CLEAR_M**2
-    goals, square = Places(goals.lane[clear], goals.along_m[clear]), square[:, clear]
-
-    route_m = routes_m(roads, starts, goals, spec.lane_changes)
-    free, chosen = np.ones(len(goals.lane), bool), []
-    for car in range(len(starts.lane)):
-        goal, _ = draw_goal(rng, route_m[car], square[car] >= GOAL_DISTANCE_M**2, free, spec.route_range_m, car)
-        free[goal] = False
-        chosen.append(goal)
-    return Places(goals.lane[chosen], goals.along_m[chosen])
+    return (Places(goals.lane[clear], goals.along_m[clear]), square[:, clear] >= GOAL_DISTANCE_M**2,
+            np.ones(int(clear.sum()), bool))
 
 
 def _ways_m(roads, sources, lane_changes):

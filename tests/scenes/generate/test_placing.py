@@ -204,7 +204,7 @@ def test_boxes_of_cars_in_a_junction_do_not_touch():
     roads = LaneMap()
     leave, enter = [], []
     for arm in range(4):
-        out = Path(Pose(0.0, 0.0, arm * math.pi / 2).moved(9.75), (line(30.0),))
+        out = Path(Pose(0.0, 0.0, arm * math.pi / 2).moved(9.75), (line(60.0),))
         leave += roads.along(out, 1, 3.5, 13.9)
         enter += roads.along(out.reversed(), 1, 3.5, 13.9)
     for i, before in enumerate(enter):
