@@ -29,7 +29,7 @@ from ...errors import SceneError
 from ..lane_links import graph_of
 from ..scene import Objects, Roads, TrafficControls
 from .curves import Curve, Path, Pose
-from .lights import Control, controls_of
+from .lights import Control, Phases, controls_of
 from .outline import Strips, covered, outline, strips_of
 from .parts import Parts
 from .roadnet import CURB_GAP_M, on_grid, roads_of
@@ -57,7 +57,7 @@ class StopLine(NamedTuple):
 
     kind: str
     lanes: tuple[int, ...]
-    phases: tuple[tuple[str, float], ...] = ()
+    phases: Phases = ()
     offset_s: float = 0.0
     junction: int = -1
     back_m: float = 0.0
@@ -176,7 +176,7 @@ class LaneMap:
         """Adds a convex area, counter-clockwise, that is road without a lane."""
         self.pavements.append(np.asarray(points_m, np.float64))
 
-    def control(self, kind: str, lanes: Sequence[int], *, phases: tuple[tuple[str, float], ...] = (),
+    def control(self, kind: str, lanes: Sequence[int], *, phases: Phases = (),
                 offset_s: float = 0.0, junction: int = -1, back_m: float = 0.0) -> None:
         """Adds a light, stop or yield line across the ends of lanes side by side, `back_m` before them."""
         self.stop_lines.append(StopLine(kind, tuple(lanes), phases, offset_s, junction, back_m))

@@ -46,14 +46,17 @@ def all_red_s(speed_mps: float, crossing_m: float) -> float:
     return (crossing_m + LONGEST_CAR_M) / speed_mps
 
 
+Phases = tuple[tuple[str, float], ...]
+"""What a light shows, and for how many seconds, one phase after another."""
+
+
 class Control(NamedTuple):
     """A light or sign, as a row of `TrafficControls`."""
 
     kind: str
     line_m: Sequence[float]
     lanes: Sequence[int]
-    phases: Sequence[tuple[str, float]] = ()
-    """What a light shows, and for how many seconds."""
+    phases: Phases = ()
     offset_s: float = 0.0
     junction: int = -1
 
@@ -69,8 +72,7 @@ def light_controls(rng: Rng, net: RoadNet) -> TrafficControls:
     return controls_of(controls)
 
 
-def light_programs(rng: Rng, count: int, speed_mps: float, crossing_m: float
-                   ) -> list[tuple[tuple[tuple[str, float], ...], float]]:
+def light_programs(rng: Rng, count: int, speed_mps: float, crossing_m: float) -> list[tuple[Phases, float]]:
     """Phases and offset of lights that have green one after another, in one cycle.
 
     Args:
@@ -81,7 +83,7 @@ def light_programs(rng: Rng, count: int, speed_mps: float, crossing_m: float
     yellow, clearance = _eighths(yellow_s(speed_mps)), _eighths(all_red_s(speed_mps, crossing_m))
     greens = [_eighths(green) for green in rng.uniform(*GREEN_RANGE_S, count).tolist()]
     cycle = math.fsum(greens) + len(greens) * (yellow + clearance)
-    begin, programs = 0.0, []
+    begin, programs = 0.0, list[tuple[Phases, float]]()
     for green in greens:
         phases = (("green", green), ("yellow", yellow), ("red", cycle - green - yellow))
         programs.append((phases, (cycle - begin) % cycle))

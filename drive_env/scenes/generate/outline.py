@@ -31,8 +31,8 @@ BISECTIONS = 12
 """Of a piece of 1 m to 0.25 mm."""
 
 JOIN_M = 1.25
-"""From the end of a boundary to the next one: more than `PIECE_M`, since a part shorter than a piece can be lost where a
-taper begins; and most by which the widths of successive lanes may differ."""
+"""From the end of a boundary to the next one: more than `PIECE_M`, since a part shorter than a piece can be lost where
+a taper begins; and most by which the widths of successive lanes may differ."""
 
 SMALLEST_ISLAND_M2 = 4.0
 """A smaller hole between lanes is paved."""

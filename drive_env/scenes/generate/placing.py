@@ -34,8 +34,8 @@ FILLED_SHARE = 0.95
 """Of a lane, at most, that gaps fill: else the first cars of full lanes would be side by side."""
 
 CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
-"""A car of 1.1 times the largest size touches none of another lane if its centre is farther from that lane's centre than
-the first, or farther along its own lane from where it is nearer than the second."""
+"""A car of 1.1 times the largest size touches none of another lane if its centre is farther from the centre of that
+lane than the first, or farther along its own lane from where it is nearer than the second."""
 
 GOAL_DISTANCE_M = 20.0
 """Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""

@@ -261,7 +261,7 @@ def test_a_step_of_the_width_is_bridged_and_a_gap_is_an_error():
             edge, = roads.edges()
             assert edge[:, 1].max() == pytest.approx(1.5 + step_m + CURB_GAP_M)
         else:
-            with pytest.raises(SceneError, match=r"a road edge ends at .* m, more than 0.75 m from all others"):
+            with pytest.raises(SceneError, match=rf"a road edge ends at .* m, more than {JOIN_M} m from all others"):
                 roads.edges()
 
 

@@ -212,7 +212,8 @@ def test_boxes_of_cars_in_a_junction_do_not_touch():
             if i != j:
                 way = between(roads.lanes[before].curve.end, roads.lanes[after].curve.start)
                 roads.link(roads.lane(way, 3.5, 13.9, after=[before]), after)
-    spec = PlacingSpec([Span(lane) for lane in range(len(roads.lanes)) if lane not in leave], [Span(lane) for lane in leave])
+    starts = [Span(lane) for lane in range(len(roads.lanes)) if lane not in leave]
+    spec = PlacingSpec(starts, [Span(lane) for lane in leave])
     for seed in range(20):
         objects = place(Rng(seed), roads, 12, spec)
         x_m, y_m = positions_of(objects)
