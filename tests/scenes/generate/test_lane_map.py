@@ -168,6 +168,20 @@ def test_the_island_of_a_ring_is_a_circle():
     assert np.linalg.norm(outer, axis=1).min() >= 16.0 + HALF_M - 3e-3
 
 
+def test_two_lanes_on_one_curve_have_one_boundary_whatever_their_samples_are():
+    """That of the first: inside of the bend the edge is made of its samples alone, though the second has others."""
+    roads, radius_m = LaneMap(), 9.0
+    first = roads.lane(Path(ORIGIN, (turn(radius_m, 1.5), line(5.0))), WIDTH_M, LIMIT_MPS)
+    roads.lane(Path(ORIGIN, (turn(radius_m, 0.97), turn(radius_m, 0.53), line(5.0))), WIDTH_M, LIMIT_MPS)
+    edge, = roads.edges()
+    centre = np.array([0.0, radius_m])
+    away, angle = np.linalg.norm(edge - centre, axis=1), np.arctan2(edge[:, 0], radius_m - edge[:, 1])
+    for side_m in (-HALF_M, HALF_M):
+        on_side = (np.abs(away - radius_m - side_m) < 0.02) & (angle > 0.1) & (angle < 1.4)
+        own = [at / radius_m for at in roads.lanes[first].curve.stations() if 0.1 < at / radius_m < 1.4]
+        assert sorted(angle[on_side]) == pytest.approx(own, abs=1e-6)
+
+
 def test_edges_of_a_moved_map_are_moved():
     frame, roads = Pose(100.0, -40.0, 0.7), merge()
     moved = LaneMap()
