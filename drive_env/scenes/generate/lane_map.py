@@ -117,7 +117,7 @@ class LaneMap:
 
     def lane(self, curve: Curve | Path, width_m: float, speed_limit_mps: float, *, curb_gap_m: float = CURB_GAP_M,
              after: Iterable[int] = ()) -> int:
-        """Adds a lane along a curve, or on a path.
+        """Adds a lane along a curve, or on a path. It must not cross itself.
 
         Args:
             after: lanes that lead into it.

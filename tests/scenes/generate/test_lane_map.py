@@ -10,7 +10,7 @@ from boxes import on_road, orientation, point_segment_m
 from lane_map_scenes import polylines
 
 from drive_env.errors import SceneError
-from drive_env.scenes.generate.curves import Curve, Path, Pose, Taper, between, line, turn
+from drive_env.scenes.generate.curves import Curve, Path, Pose, Taper, between, clothoid, line, turn
 from drive_env.scenes.generate.lane_map import LaneMap
 from drive_env.scenes.generate.outline import JOIN_M, SMALLEST_ISLAND_M2
 from drive_env.scenes.generate.roadnet import CURB_GAP_M, END_CAP_M
@@ -140,6 +140,28 @@ def test_edges_are_closed_and_do_not_cross(name):
         crossed = (orientation(a, b, c) * orientation(a, b, d) < -1e-9) & (
             orientation(c, d, a) * orientation(c, d, b) < -1e-9)
         assert not crossed.any()
+
+
+def test_no_edge_is_inside_of_a_lane_however_lanes_cross():
+    """Lanes of many widths and shapes at random places and angles."""
+    rng = np.random.default_rng(8)
+    for _ in range(25):
+        roads = LaneMap()
+        for _ in range(int(rng.integers(2, 9))):
+            start = Pose(*rng.uniform(-30, 30, 2).tolist(), float(rng.uniform(-3, 3)))
+            pieces = [(line(float(rng.uniform(5, 60))),), (turn(float(rng.uniform(6, 60)), float(rng.uniform(-2, 2))),),
+                      (line(10.0), turn(12.0, 1.0), clothoid(15.0, 1 / 12, -0.05))][int(rng.integers(3))]
+            first = roads.lane(Path(start, pieces), float(rng.uniform(3.0, 4.5)), LIMIT_MPS)
+            if rng.random() < 0.4:
+                end = roads.lanes[first].curve.end
+                roads.lane(Path(end, (turn(10.0, 1.2),)), roads.lanes[first].width_m, LIMIT_MPS, after=[first])
+        vertices = np.concatenate(roads.edges())
+        for lane in roads.lanes:
+            at = lane.curve.at(np.linspace(0.0, lane.curve.length_m, 2000))[:2].T
+            square = ((vertices[:, None] - at[None]) ** 2).sum(axis=2)
+            beside = (square.argmin(axis=1) > 5) & (square.argmin(axis=1) < 1994)
+            away = np.sqrt(square.min(axis=1))[beside]
+            assert away.min(initial=np.inf) >= lane.width_m / 2 + CURB_GAP_M - 4e-3
 
 
 def test_a_single_lane_has_the_edge_of_a_rectangle():
