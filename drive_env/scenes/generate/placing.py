@@ -249,8 +249,9 @@ def clear_spans(roads: LaneMap, spans: Sequence[Span]) -> list[Span]:
 
 def _shares(rng, agents, fitting):
     """How many of the cars each group has, of groups of which so many fit."""
-    if agents > sum(fitting):
-        raise SceneError(f"agents is {agents}; at most {sum(fitting)} fit on these roads")
+    most = int(np.sum(fitting))
+    if agents > most:
+        raise SceneError(f"agents is {agents}; at most {most} fit on these roads")
     if len(fitting) == 1:
         return [agents]
     order, counts = rng.shuffled(list(range(len(fitting)))), [0] * len(fitting)
