@@ -12,13 +12,13 @@ import numpy as np
 from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
-from . import closures, exits, gates, intersection, occluded, town
+from . import closures, exits, gates, highway, intersection, occluded, oval, racetrack, town
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
 
 GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates,
-              "occluded": occluded, "closures": closures}
+              "occluded": occluded, "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}
@@ -39,7 +39,8 @@ def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parame
     Args:
         name: a key of `GENERATORS`.
         seed: from 0 to 2**64 - 1.
-        agents: number of vehicles, exactly; None: 32, or 1 for the scenes of `drive_env.tasks`, which allow only 1.
+        agents: number of vehicles, exactly; None: `DEFAULT_AGENTS` of the generator, 32 in a town; the scenes of
+            `drive_env.tasks` allow only 1.
         **parameters: of the generator, see its `PARAMETERS`.
 
     Raises:

@@ -7,6 +7,8 @@ have green together, and no two paths that cross are ever open at once.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,37 +46,66 @@ def all_red_s(speed_mps: float, crossing_m: float) -> float:
     return (crossing_m + LONGEST_CAR_M) / speed_mps
 
 
+Phases = tuple[tuple[str, float], ...]
+"""What a light shows, and for how many seconds, one phase after another."""
+
+
+class Control(NamedTuple):
+    """A light or sign, as a row of `TrafficControls`."""
+
+    kind: str
+    line_m: Sequence[float]
+    lanes: Sequence[int]
+    phases: Phases = ()
+    offset_s: float = 0.0
+    junction: int = -1
+
+
 def light_controls(rng: Rng, net: RoadNet) -> TrafficControls:
     """A light for each arm of every junction with three or four arms; the lights of a junction have one cycle."""
-    # Lines, lanes and phases of every light; those of a junction become green one after another.
-    yellow = _eighths(yellow_s(SPEED_LIMIT_MPS))
-    clearance = _eighths(all_red_s(SPEED_LIMIT_MPS, 2 * net.section.half_box_m))
-    line_m, lanes, phase_s, offset_s, junction = [], [], [], [], []
+    controls = []
     for number, at in enumerate(at for at, arms in enumerate(net.arms) if len(arms) > 2):
         approaches = net.approaches(at)
-        greens = [_eighths(green) for green in rng.uniform(*GREEN_RANGE_S, len(approaches)).tolist()]
-        cycle = math.fsum(greens) + len(greens) * (yellow + clearance)
-        begin = 0.0
-        for approach, green in zip(approaches, greens, strict=True):
-            line_m.append(approach.line_m)
-            lanes.append(approach.lanes)
-            phase_s.append((green, yellow, cycle - green - yellow))
-            offset_s.append((cycle - begin) % cycle)
-            junction.append(number)
-            begin += green + yellow + clearance
+        programs = light_programs(rng, len(approaches), SPEED_LIMIT_MPS, 2 * net.section.half_box_m)
+        controls += [Control("light", approach.line_m, approach.lanes, phases, offset_s, number)
+                     for approach, (phases, offset_s) in zip(approaches, programs, strict=True)]
+    return controls_of(controls)
 
-    # The same as arrays.
-    count = len(lanes)
-    states = [LIGHT_STATE_CODES[state] for state in ("green", "yellow", "red")]
+
+def light_programs(rng: Rng, count: int, speed_mps: float, crossing_m: float) -> list[tuple[Phases, float]]:
+    """Phases and offset of lights that have green one after another, in one cycle.
+
+    Args:
+        count: of the lights, or of groups of lights with one program.
+        speed_mps: of the traffic that approaches.
+        crossing_m: its way through the junction.
+    """
+    yellow, clearance = _eighths(yellow_s(speed_mps)), _eighths(all_red_s(speed_mps, crossing_m))
+    greens = [_eighths(green) for green in rng.uniform(*GREEN_RANGE_S, count).tolist()]
+    cycle = math.fsum(greens) + len(greens) * (yellow + clearance)
+    begin, programs = 0.0, list[tuple[Phases, float]]()
+    for green in greens:
+        phases = (("green", green), ("yellow", yellow), ("red", cycle - green - yellow))
+        programs.append((phases, (cycle - begin) % cycle))
+        begin += green + yellow + clearance
+    return programs
+
+
+def controls_of(controls: Sequence[Control]) -> TrafficControls:
+    """The same as arrays of one frame."""
+    count = len(controls)
+    phases = [phase for control in controls for phase in control.phases]
     return TrafficControls(
-        kind=np.full(count, CONTROL_KIND_CODES["light"], np.uint8),
-        line_m=np.array(line_m, np.float32).reshape(count, 4),
-        start=np.cumsum([0, *map(len, lanes)], dtype=np.int32),
-        lane=np.array([lane for group in lanes for lane in group], np.int32),
-        state=np.zeros((1, count), np.uint8), phase_start=np.arange(0, 3 * count + 1, 3, dtype=np.int32),
-        phase_state=np.tile(np.array(states, np.uint8), count),
-        phase_s=np.array(phase_s, np.float32).reshape(3 * count), offset_s=np.array(offset_s, np.float32),
-        junction=np.array(junction, np.int32))
+        kind=np.array([CONTROL_KIND_CODES[control.kind] for control in controls], np.uint8),
+        line_m=np.array([control.line_m for control in controls], np.float32).reshape(count, 4),
+        start=np.cumsum([0, *(len(control.lanes) for control in controls)], dtype=np.int32),
+        lane=np.array([lane for control in controls for lane in control.lanes], np.int32),
+        state=np.zeros((1, count), np.uint8),
+        phase_start=np.cumsum([0, *(len(control.phases) for control in controls)], dtype=np.int32),
+        phase_state=np.array([LIGHT_STATE_CODES[state] for state, _ in phases], np.uint8),
+        phase_s=np.array([seconds for _, seconds in phases], np.float32),
+        offset_s=np.array([control.offset_s for control in controls], np.float32),
+        junction=np.array([control.junction for control in controls], np.int32))
 
 
 def _eighths(seconds):

@@ -46,8 +46,9 @@ def on_grid(values_m: np.ndarray) -> np.ndarray:
     return np.round(values_m * GRID_PER_M) / GRID_PER_M + 0.0
 
 
-def roads_of(polylines: Sequence[tuple[str, Sequence[tuple[float, float]] | np.ndarray]], lane_width_m: float) -> Roads:
-    """Roads along lines, each with the name of its kind; all lanes have this width."""
+def roads_of(polylines: Sequence[tuple[str, Sequence[tuple[float, float]] | np.ndarray]],
+             lane_width_m: float | np.ndarray, speed_limit_mps: float | np.ndarray = SPEED_LIMIT_MPS) -> Roads:
+    """Roads along lines, each with the name of its kind; width and limit are those of all lanes, or of each line."""
     kinds = np.array([ROAD_KIND_CODES[kind] for kind, _ in polylines], np.uint8)
     start = np.cumsum([0, *(len(points) for _, points in polylines)]).astype(np.int32)
     points = on_grid(np.concatenate([np.asarray(points) for _, points in polylines])).astype(np.float32)
@@ -55,8 +56,8 @@ def roads_of(polylines: Sequence[tuple[str, Sequence[tuple[float, float]] | np.n
     return Roads(
         id=np.arange(len(kinds), dtype=np.int64), kind=kinds, start=start,
         x_m=np.ascontiguousarray(points[:, 0]), y_m=np.ascontiguousarray(points[:, 1]),
-        width_m=np.where(is_lane, np.float32(lane_width_m), np.float32(0)),
-        speed_limit_mps=np.where(is_lane, np.float32(SPEED_LIMIT_MPS), np.float32(0)))
+        width_m=np.where(is_lane, np.asarray(lane_width_m, np.float32), np.float32(0)),
+        speed_limit_mps=np.where(is_lane, np.asarray(speed_limit_mps, np.float32), np.float32(0)))
 
 
 class CrossSection(NamedTuple):

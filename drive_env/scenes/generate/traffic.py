@@ -11,13 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import SceneError
-from ..scene import OBJECT_KIND_CODES, Objects
+from ..scene import Objects
+from .placing import GOAL_DISTANCE_M, LENGTH_RANGE_M, cars_of, draw_goal, draw_sizes, in_eighths
 from .rng import Rng
 from .roadnet import AHEAD, HEADING_RAD, RoadNet, on_grid
-
-LENGTH_RANGE_M = (4.0, 5.2)
-WIDTH_RANGE_M = (1.8, 2.1)
-HEIGHT_RANGE_M = (1.4, 1.9)
 
 PLACE_PITCH_M = 8.0
 JITTER_M = 0.4
@@ -25,9 +22,6 @@ JITTER_M = 0.4
 
 PLACE_INSET_M = 3.6
 """From a lane's end to its first place: a displaced car is entirely on its lane, never in a junction."""
-
-GOAL_DISTANCE_M = 20.0
-"""Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
 
 START_SPEED_MPS = 6.0
 COMFORTABLE_BRAKING_MPS2 = 2.0
@@ -80,21 +74,12 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
     # Draw sizes and speeds, then goals.
     lane = np.array([place.lane for place in starts])
     along_m = np.array([place.along_m for place in starts]) + rng.uniform(-JITTER_M, JITTER_M, agents)
-    length_m, width_m, height_m = (rng.uniform(*size_range_m, agents).astype(np.float32)
-                                   for size_range_m in (LENGTH_RANGE_M, WIDTH_RANGE_M, HEIGHT_RANGE_M))
-    speed_mps = np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
-                           _stopping_speed_mps(net, lane, along_m))
-    # Eighths of a m/s are exact in float32; rounded down, so that each car can still stop.
-    speed_mps = np.floor(speed_mps * 8) / 8
+    sizes_m = draw_sizes(rng, agents)
+    speed_mps = in_eighths(np.minimum(np.maximum(rng.uniform(-START_SPEED_MPS, START_SPEED_MPS, agents), 0.0),
+                                      _stopping_speed_mps(net, lane, along_m)))
     xy_m, ahead, heading_rad = _poses(net, lane, along_m)
     goal_m = _draw_goals(rng, net, lane, along_m, xy_m, goals, spec)
-    return Objects(
-        id=np.arange(agents, dtype=np.int64), kind=np.full(agents, OBJECT_KIND_CODES["vehicle"], np.uint8),
-        length_m=length_m, width_m=width_m, height_m=height_m,
-        goal_m=goal_m.astype(np.float32), marked_expert=np.zeros(agents, bool),
-        x_m=_one_frame(xy_m[:, 0]), y_m=_one_frame(xy_m[:, 1]), heading_rad=_one_frame(heading_rad),
-        vx_mps=_one_frame(speed_mps * ahead[:, 0] + 0.0), vy_mps=_one_frame(speed_mps * ahead[:, 1] + 0.0),
-        valid=np.ones((1, agents), bool))
+    return cars_of(sizes_m, xy_m, heading_rad, speed_mps[:, None] * ahead, goal_m)
 
 
 def _places(rng, net, start_lanes):
@@ -140,7 +125,6 @@ def _draw_goals(rng, net, lane, along_m, xy_m, goals, spec):
     goal_along_m = np.array([place.along_m for place in goals])
     goal_xy_m = _poses(net, goal_lane, goal_along_m)[0]
     free = np.ones(len(goals), bool)
-    low_m, high_m = spec.route_range_m
     chosen = []
     for car in range(len(lane)):
         # Route length to every goal, along the lane or through the graph.
@@ -149,17 +133,7 @@ def _draw_goals(rng, net, lane, along_m, xy_m, goals, spec):
         route_m = np.where((goal_lane == lane[car]) & (ahead_m > 0), ahead_m, around_m)
         gap_m = goal_xy_m - xy_m[car]
         is_far = (gap_m * gap_m).sum(axis=1) >= GOAL_DISTANCE_M**2
-        reachable = is_far & np.isfinite(route_m)
-        in_range = reachable & (route_m >= low_m) & (route_m <= high_m)
-        # Prefer a free goal within the range, then a shared one, then any reachable one.
-        for candidates in (free & in_range, in_range, reachable):
-            if candidates.any():
-                break
-        else:
-            raise SceneError(f"car {car} reaches no goal at least {GOAL_DISTANCE_M:g} m away; "
-                             "these roads are too short")
-        indices = np.flatnonzero(candidates)
-        goal = int(indices[rng.below(len(indices))])
+        goal, indices = draw_goal(rng, route_m, is_far, free, spec.route_range_m, car)
         if spec.far_goals:
             same_lane = indices[goal_lane[indices] == goal_lane[goal]]
             goal = int(same_lane[np.argmax(goal_along_m[same_lane])])
@@ -178,7 +152,3 @@ def _paths_m(net):
         through_m = path_m[:, middle, None] + (lane.length_m + path_m[None, middle])
         np.minimum(path_m, through_m, out=path_m)
     return path_m
-
-
-def _one_frame(values):
-    return values.astype(np.float32)[None]

@@ -1,0 +1,304 @@
+"""Can every scene of a lane map be driven? Laws of roads and traffic for each generator in `GENERATORS` that has a map.
+
+With `--slow`, of 1000 seeds each; without, of 200, and of the first 40 different roads among these. Half of the seeds
+have drawn parameters.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from boxes import box_segment_gap_m, corners, on_road, orientation, point_segment_m, segments_of
+from generated_scenes import EDGE, lane_points, positions
+from lane_map_scenes import NAMES, maps_of, scenes_of
+
+from drive_env.scenes.validate import validate_scene
+
+SHARPEST_PER_M = 1 / 4.2
+"""What a car of 4.5 m with 0.6 rad of steering can drive."""
+
+JOINT_RAD = math.radians(0.1)
+BOX_FACTOR = 1.1
+SAME_WAY_COS = math.cos(math.radians(30.0))
+LIGHT_GREEN_OR_YELLOW = (2, 3)
+
+
+@pytest.fixture
+def count(request):
+    return 1000 if request.config.getoption("--slow") else 200
+
+
+def different(name, count):
+    """Scenes with different roads."""
+    return maps_of(name, count)[:count if count > 200 else 40]
+
+
+def links_of(scene):
+    before = np.repeat(np.arange(scene.roads.count), np.diff(scene.lanes.start))
+    return list(zip(before.tolist(), scene.lanes.successor.tolist(), strict=True))
+
+
+def samples(lane, pitch_m=2.0):
+    """x, y, heading and curvature of the exact curve."""
+    return lane.curve.at(np.linspace(0.0, lane.curve.length_m, max(2, math.ceil(lane.curve.length_m / pitch_m) + 1)))
+
+
+def crossings(one, other):
+    """Number of pairs of segments of which each has its ends on both sides of the other."""
+    if not len(one) or not len(other):
+        return 0
+    low, high = one.min(axis=(0, 1)), one.max(axis=(0, 1))
+    other = other[(other.max(axis=1) >= low).all(axis=1) & (other.min(axis=1) <= high).all(axis=1)]
+    a, b, c, d = one[:, None, 0], one[:, None, 1], other[None, :, 0], other[None, :, 1]
+    return int(((orientation(a, b, c) * orientation(a, b, d) < 0)
+                & (orientation(c, d, a) * orientation(c, d, b) < 0)).sum())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, count):
+    """Points to the bit; headings of the exact curves, since those of chords differ by the half of what they turn."""
+    for found in different(name, count):
+        lanes = lane_points(found.scene)
+        assert sorted(lanes) == list(range(len(found.map.lanes))), "lanes come first"
+        for before, after in links_of(found.scene):
+            assert (lanes[before][-1] == lanes[after][0]).all(), found.call
+            end, start = found.map.lanes[before].curve.end, found.map.lanes[after].curve.start
+            assert math.hypot(end.x_m - start.x_m, end.y_m - start.y_m) <= 1e-3
+            assert math.cos(end.heading_rad - start.heading_rad) >= math.cos(JOINT_RAD), found.call
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_car_can_turn_as_every_lane_does(name, count):
+    for found in different(name, count):
+        for lane in found.map.lanes:
+            assert np.abs(samples(lane)[3]).max() <= SHARPEST_PER_M, found.call
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, count):
+    for found in different(name, count):
+        roads, points = found.scene.roads, lane_points(found.scene)
+        for i, lane in enumerate(found.map.lanes):
+            line = np.stack([points[i][:-1], points[i][1:]], axis=1)
+            assert point_segment_m(samples(lane)[:2].T, line).min(axis=1).max() <= 0.025, found.call
+            assert roads.width_m[i] == np.float32(lane.width_m)
+            assert roads.speed_limit_mps[i] == np.float32(lane.speed_limit_mps)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, count):
+    for found in different(name, count):
+        edges = segments_of(found.scene.roads, {EDGE})
+        for lane in found.map.lanes:
+            x_m, y_m, heading, _ = samples(lane, 1.0 if np.abs(samples(lane)[3]).max() > 0.01 else 5.0)
+            for left_m in (-lane.width_m / 2, 0.0, lane.width_m / 2):
+                side = np.stack([x_m - left_m * np.sin(heading), y_m + left_m * np.cos(heading)], axis=1)
+                for part in np.array_split(np.stack([side[:-1], side[1:]], axis=1), len(side) // 20 + 1):
+                    assert crossings(part, edges) == 0, found.call
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, count):
+    for found in different(name, count):
+        links = links_of(found.scene)
+        related = set(links) | {(after, before) for before, after in links}
+        for i, j in links:
+            related |= {(j, k) for h, k in links if h == i} | {(i, h) for h, k in links if k == j}
+        at = [samples(lane) for lane in found.map.lanes]
+        boxes = [(line[:2].min(axis=1), line[:2].max(axis=1)) for line in at]
+        for i, one in enumerate(at):
+            for j, other in enumerate(at[:i]):
+                near_m = (found.map.lanes[i].width_m + found.map.lanes[j].width_m) / 2 - 0.3
+                if ((boxes[i][0] > boxes[j][1] + near_m) | (boxes[j][0] > boxes[i][1] + near_m)).any():
+                    continue
+                away = np.hypot(one[0][:, None] - other[0], one[1][:, None] - other[1])
+                same_way = np.cos(one[2][:, None] - other[2]) > SAME_WAY_COS
+                assert (i, j) in related or not (same_way & (away < near_m)).any(), (found.call, i, j)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mirrored_scene_has_mirrored_roads(name, count):
+    for found in different(name, count)[::4]:
+        here, there = found.scene.roads, found.map.mirrored().roads()
+        lanes = here.start[len(found.map.lanes)]
+        assert (here.x_m[:lanes] == there.x_m[:lanes]).all() and (here.y_m[:lanes] == -there.y_m[:lanes]).all()
+        one, other = segments_of(here, {EDGE}), segments_of(there, {EDGE}) * (1.0, -1.0)
+        for first, second in ((one, other), (other, one)):
+            ends = first.reshape(-1, 2)
+            assert max(point_segment_m(part, second).min(axis=1).max()
+                       for part in np.array_split(ends, len(ends) // 200 + 1)) < 6e-3, found.call
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lanes_in_conflict_never_have_green_together(name, count):
+    """Lanes that follow a line whose light is green or yellow; those that end or cross where others do."""
+    for found in different(name, count)[::4]:
+        controls = found.scene.traffic_controls
+        lights = [i for i in range(controls.count) if controls.kind[i] == 1]
+        if not lights:
+            continue
+        conflict = found.map.conflicts()
+        ways = {i: [int(after) for lane in controls.lane[controls.start[i]:controls.start[i + 1]]
+                    for after in found.scene.lanes.after(int(lane))] for i in lights}
+        for i in lights:
+            for j in lights[:lights.index(i)]:
+                if not conflict[np.ix_(ways[i], ways[j])].any():
+                    continue
+                assert controls.junction[i] == controls.junction[j] >= 0, found.call
+                cycle_s = float(controls.phase_s[controls.phase_start[i]:controls.phase_start[i + 1]].sum())
+                for time_s in np.arange(0.0625, cycle_s, 0.125):
+                    states = [shown(controls, light, time_s) for light in (i, j)]
+                    assert not all(state in LIGHT_GREEN_OR_YELLOW for state in states), (found.call, time_s)
+
+
+def shown(controls, light, time_s):
+    """What a light shows at a time."""
+    phases = slice(controls.phase_start[light], controls.phase_start[light + 1])
+    ends_s = np.cumsum(controls.phase_s[phases].astype(float))
+    at_s = (float(controls.offset_s[light]) + time_s) % ends_s[-1]
+    return int(controls.phase_state[phases][np.searchsorted(ends_s, at_s, side="right")])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cars_start_apart_on_the_road_and_off_the_goals(name, count):
+    for found in scenes_of(name, count):
+        scene = validate_scene(found.scene)
+        objects, xy_m = scene.objects, positions(scene)
+        cars = np.flatnonzero(scene.objects.kind == 1)
+        heading_rad = objects.heading_rad[0].astype(np.float64)
+        boxes = corners(xy_m, heading_rad, BOX_FACTOR * objects.length_m, BOX_FACTOR * objects.width_m)
+        edges = segments_of(scene.roads, {EDGE})
+        assert on_road(boxes.reshape(-1, 2), edges).all(), found.call
+        sides = np.stack([boxes, np.roll(boxes, -1, axis=1)], axis=2)
+        near = np.linalg.norm(xy_m[:, None] - xy_m, axis=2) < 8.0
+        for car in cars:
+            others = np.flatnonzero(near[car] & (np.arange(len(xy_m)) != car))
+            assert not len(others) or box_segment_gap_m(boxes[car], sides[others].reshape(-1, 2, 2)) > 0, found.call
+            assert box_segment_gap_m(boxes[car], edges) > 0, found.call
+        goals_m = objects.goal_m.astype(np.float64)
+        assert on_road(goals_m, edges).all(), found.call
+        assert np.linalg.norm(goals_m[:, None] - xy_m[None], axis=2).min() > 3.0, found.call
+
+
+def places_at(table, xy_m):
+    """(lane, metres along it) of every lane whose centre line contains the point."""
+    lane, segments, along = table
+    away = point_segment_m(xy_m[None], segments)[0]
+    return {int(lane[i]): along[i] + np.linalg.norm(xy_m - segments[i, 0]) for i in np.flatnonzero(away < 2e-3)}
+
+
+def beside(found):
+    """Pairs of lanes along which a car can change from one to the other: for 30 m they are side by side, one way."""
+    at = [samples(lane, 5.0) for lane in found.map.lanes]
+    pairs = []
+    for i, one in enumerate(at):
+        for j, other in enumerate(at):
+            if i == j:
+                continue
+            away = np.hypot(one[0][:, None] - other[0], one[1][:, None] - other[1])
+            nearest = away.argmin(axis=1)
+            gap_m = away.min(axis=1)
+            near = (gap_m < 5.0) & (gap_m > 2.0) & (np.cos(one[2] - other[2][nearest]) > 0.99)
+            if near.sum() >= 6:
+                pairs.append((i, j))
+    return pairs
+
+
+def ways_m(links, lengths_m, sides, start, along_m):
+    """Dijkstra's algorithm over lanes: metres from a place to the start of each lane, with lane changes.
+
+    A change takes the car to the same distance from the end of the other lane.
+    """
+    # Cost of being at the end of a lane.
+    ends = {start: lengths_m[start] - along_m}
+    queue, done = [(ends[start], start)], set()
+    while queue:
+        cost, lane = heapq.heappop(queue)
+        if lane in done:
+            continue
+        done.add(lane)
+        nexts = [(after, cost + lengths_m[after]) for before, after in links if before == lane]
+        nexts += [(other, cost) for one, other in sides if one == lane]
+        for after, total in nexts:
+            if total < ends.get(after, math.inf):
+                ends[after] = total
+                heapq.heappush(queue, (total, after))
+    return ends
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_goal_can_be_reached_along_lanes(name, count):
+    """Also by changes to a lane beside; on a cycle, the lane of the start may be entered again."""
+    for found in scenes_of(name, count)[::5]:
+        scene, lanes = found.scene, lane_points(found.scene)
+        segments = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lanes.values()])
+        owner = np.concatenate([np.full(len(line) - 1, lane) for lane, line in lanes.items()])
+        steps = [np.linalg.norm(np.diff(line, axis=0), axis=1) for line in lanes.values()]
+        table = (owner, segments, np.concatenate([np.cumsum(step) - step for step in steps]))
+        lengths_m = {lane: float(step.sum()) for lane, step in zip(lanes, steps, strict=True)}
+        links, sides, xy_m = links_of(scene), beside(found), positions(scene)
+        for car in range(scene.objects.count):
+            starts, goals = places_at(table, xy_m[car]), places_at(table, scene.objects.goal_m[car].astype(np.float64))
+            assert starts and goals, (found.call, car)
+            reached = False
+            for start, along_m in starts.items():
+                ends = ways_m(links, lengths_m, sides, start, along_m)
+                again = [after for before, after in links if before in ends]
+                for goal, goal_along_m in goals.items():
+                    # Behind the start, on a lane beside it: only around.
+                    ahead_m = ends.get(goal, math.inf) - (lengths_m[goal] - goal_along_m)
+                    reached |= (math.isfinite(ahead_m) and ahead_m > 0) or goal in again
+            assert reached, (found.call, car)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, count):
+    for found in scenes_of(name, count)[::4]:
+        scene, objects = found.scene, found.scene.objects
+        at = [samples(lane, 0.2) for lane in found.map.lanes]
+        for car in range(objects.count):
+            x_m, y_m, heading = (float(values[0, car]) for values in (objects.x_m, objects.y_m, objects.heading_rad))
+            speed_mps = math.hypot(objects.vx_mps[0, car], objects.vy_mps[0, car])
+            if objects.marked_expert[car]:
+                continue
+            best = min(range(len(at)), key=lambda i, x=x_m, y=y_m, h=heading: np.min(
+                np.hypot(at[i][0] - x, at[i][1] - y) + 10 * (1 - np.cos(at[i][2] - h))))
+            nearest = int(np.hypot(at[best][0] - x_m, at[best][1] - y_m).argmin())
+            step_x, step_y = x_m - at[best][0][nearest], y_m - at[best][1][nearest]
+            bend_rad = at[best][2][nearest] - heading
+            assert math.hypot(step_x, step_y) <= 0.15 and abs(math.sin(bend_rad)) < 0.03, (found.call, car)
+            assert abs(step_y * math.cos(heading) - step_x * math.sin(heading)) <= 0.03, (found.call, car)
+            assert speed_mps <= found.map.lanes[best].speed_limit_mps + 1e-5, (found.call, car)
+            assert -np.float32(math.pi) <= heading < math.pi
+            if speed_mps > 0:
+                assert math.atan2(objects.vy_mps[0, car], objects.vx_mps[0, car]) == pytest.approx(
+                    heading, abs=1e-5) or abs(abs(heading) - math.pi) < 1e-5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_car_starts_too_fast_to_stop_behind_the_next_on_its_lane(name, count):
+    """If both brake with 2 m/s2; and before the end of a lane that leads nowhere."""
+    for found in scenes_of(name, count)[::4]:
+        objects, lanes = found.scene.objects, lane_points(found.scene)
+        speed_mps = np.hypot(objects.vx_mps[0], objects.vy_mps[0]).astype(np.float64)
+        xy_m, places = positions(found.scene), []
+        for lane, line in lanes.items():
+            step = np.linalg.norm(np.diff(line, axis=0), axis=1)
+            for car in range(objects.count):
+                away = point_segment_m(xy_m[car][None], np.stack([line[:-1], line[1:]], axis=1))[0]
+                if away.min() < 2e-3:
+                    i = int(away.argmin())
+                    places.append((lane, float(step[:i].sum() + np.linalg.norm(xy_m[car] - line[i])), car,
+                                   float(step.sum())))
+        places.sort()
+        for (lane, along_m, car, _), (next_lane, next_along_m, other, _) in pairwise(places):
+            if lane == next_lane:
+                gap_m = next_along_m - along_m - float(objects.length_m[[car, other]].sum()) / 2
+                assert speed_mps[car] ** 2 / 4 <= gap_m + speed_mps[other] ** 2 / 4, (found.call, car)
+        for lane, along_m, car, length_m in places:
+            if not len(found.scene.lanes.after(lane)):
+                assert speed_mps[car] ** 2 / 4 <= length_m - along_m, (found.call, car)
