@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .binding import lib
 from .config import FOLLOWED_GOALS
 from .errors import checked_int
+from .reports import reward_metrics
 from .routes import lane_heading_rad
 from .world_range import WorldRange
 
@@ -47,12 +48,13 @@ class ReadableWorlds(WorldRange):
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
-        had_stop_sign; with `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32,
-        how often it has appeared at another start) and start_of (int32, the agent whose start, goal and route in the
-        scene it has: its own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the
-        direction of the lane at the goal, NaN where the goal is on no lane). In scenes with scripts also script_frame
-        ((s,) int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where
-        this episode has not drawn its option.
+        had_stop_sign; `reward_<term>` (float32), the sum over this trial of each reward term that reports have; with
+        `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32, how often it has
+        appeared at another start) and start_of (int32, the agent whose start, goal and route in the scene it has: its
+        own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the direction of the
+        lane at the goal, NaN where the goal is on no lane). In scenes with scripts also script_frame ((s,) int32), the
+        steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this episode has
+        not drawn its option.
 
         Raises:
             ConfigError: there is no such world.
@@ -70,7 +72,9 @@ class ReadableWorlds(WorldRange):
                 for lane, along_m in zip(state["goal_lane"].tolist(), state["goal_along_m"].tolist())], np.float32)
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
-        agents = {name: state[name].astype(bool) for name in names}
+        agents: dict[str, npt.NDArray[Any]] = {name: state[name].astype(bool) for name in names}
+        terms = reward_metrics(self.config)
+        agents |= dict(zip(terms, state["trial_reward"].reshape(-1, len(terms)).T.copy(), strict=True))
         count = len(self.roles[state["scene_index"][0]].scripts.vehicle)
         scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),

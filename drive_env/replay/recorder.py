@@ -10,6 +10,7 @@ from ..action_space import action_dimensions, bins_of_index
 from ..batch import Batch
 from ..config import varied_parameters
 from ..errors import CallError, checked_int
+from ..reports import reward_metrics
 from ..roles import Roles
 from ..sub_batch import check_is_whole
 from .recording import Recording
@@ -31,6 +32,7 @@ class Frame(NamedTuple):
     follows_log: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
+    reward_sums: np.ndarray
     events: np.ndarray
     flags: np.ndarray
     outcome: np.ndarray
@@ -149,7 +151,9 @@ class Recorder:
             respawns=state.get("respawns", np.zeros(count, np.int32))[:count],
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], follows_log=vehicles["follows_log"],
-            actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(), events=events,
+            actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(),
+            reward_sums=np.stack([state[metric][:count] for metric in reward_metrics(batch.config)], axis=1),
+            events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
             outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own],
             light_state=batch.light_states(self.world),

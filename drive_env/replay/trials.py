@@ -8,6 +8,7 @@ import numpy as np
 
 from ..config import DriveConfig
 from ..layout import SETS, Feature
+from ..reports import reward_metrics
 from ..roles import Roles
 
 FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed",
@@ -39,7 +40,8 @@ class Trial:
         z_m: (F, vehicles) float32, height of the road under it; 0 where no roads lie above each other.
         follows_log: (F, vehicles) bool, whether it replays its log, which rule-based vehicles may be handed back to.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
-        rewards: (F, R) float32. events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
+        rewards: (F, R) float32. reward_sums: (F, R, terms) float32, of the trial so far, by `RecordedTrials.rewarded`.
+        events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
         light_state: (F, controls) uint8, what the traffic lights of the scene show after the step.
@@ -66,6 +68,7 @@ class Trial:
     follows_log: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
+    reward_sums: np.ndarray
     events: np.ndarray
     flags: dict[str, np.ndarray]
     outcome: np.ndarray
@@ -92,6 +95,11 @@ class RecordedTrials:
     def events(self) -> tuple[str, ...]:
         """Those of `EVENTS` that the config has."""
         return events_of(self.config)
+
+    @property
+    def rewarded(self) -> tuple[str, ...]:
+        """Those of `REWARD_TERMS` that the reward has: the terms of every config, and others with a weight or range."""
+        return tuple(metric.removeprefix("reward_") for metric in reward_metrics(self.config))
 
 
 def events_of(config: DriveConfig) -> tuple[str, ...]:

@@ -141,6 +141,23 @@ def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path
     assert page.console() == []
 
 
+def test_the_panel_shows_the_reward_of_every_term(chromium, tmp_path):
+    """A car at 10 m/s along a lane reaches its goal at 20 m in step 19: 0.02 a step for the lane, then 1."""
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
+                       roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
+    reward = {"goal": 1.0, "progress_per_m": 0.0, "lane_alignment_per_s": 0.2}
+    recording = coasted(scene, 20, reward=reward, goal_radius_m=1.5)
+    page = opened(chromium, tmp_path, recording, "#agent=0")
+    for step, rows in ((0, []), (5, ["lane_alignment +0.020 +0.100", "sum +0.020 +0.100"]),
+                       (19, ["goal +1.000 +1.000", "lane_alignment +0.020 +0.380", "sum +1.020 +1.380"])):
+        page.run("replay.goTo(arguments[0])", step)
+        page.rest()
+        words = " ".join(page.text("#section-reward").split())
+        assert all(row in words for row in rows)
+        assert "0 in the whole episode: collision, offroad, progress" in words
+    assert page.console() == []
+
+
 def test_an_agent_that_respawns_jumps_to_its_start(chromium, tmp_path):
     """A car at 10 m/s is within 2.5 m of its goal at 20 m in step 18, and drives from 0 m again. Until then it
     is drawn where it was in step 17; its trail begins at the start, and the flash of the event is at the goal."""

@@ -119,21 +119,30 @@ class AgentPanel {
     return table("State and action", columns.length ? ["", ...columns] : [], rows);
   }
 
+  /* One row per term that is not 0 throughout the episode, so that all trials of one have the same rows. */
   reward(columns) {
-    const {agent} = view, digits = 2;
-    const term = (bit, ofStep) => (trial, frame) =>
-      fixed(rewardUpTo(recording, trial, agent, frame, ofStep ? frame : 0).terms[bit], digits, true);
-    const weights = (event) =>
-      shownTrials().map((trial) => fixed(weightOf(recording, trial, agent, event), 2, true)).join(", ");
-    const rows = recording.events.map((event, bit) =>
-      tableRow(event, [...this.each(term(bit, true)), ...this.each(term(bit, false))], `${weights(event)} each`));
+    const {agent} = view, digits = 3;
+    const episodes = new Set(shownTrials().map((trial) => trial.episode));
+    const played = trials.filter((trial) => episodes.has(trial.episode) && agent < trial.agents);
+    const isShown = recording.rewarded.map((_, term) => played.some((trial) => isRewarded(trial, agent, term)));
+    const row = (name, term) => {
+      const soFar = (trial, frame) => termUpTo(trial, agent, frame, term);
+      const ofStep = (trial, frame) => (frame ? soFar(trial, frame) - soFar(trial, frame - 1) : 0);
+      const cells = [ofStep, soFar].flatMap((read) =>
+        this.each((trial, frame) => fixed(read(trial, frame), digits, true)));
+      const weights = shownTrials().map((trial) => fixed(weightOf(recording, trial, agent, name), digits, true));
+      return tableRow(name, cells, `${weights.join(", ")} ${isEvent(name) ? "each" : "times its fact"}`);
+    };
+    const rows = recording.rewarded.flatMap((name, term) => (isShown[term] ? [row(name, term)] : []));
     rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, "sum"),
       ...this.each((trial, frame) => fixed(trial.rewards[at(trial, agent, frame)], digits, true)),
-      ...this.each((trial, frame) => fixed(rewardUpTo(recording, trial, agent, frame).sum, digits, true))));
+      ...this.each((trial, frame) => fixed(rewardUpTo(trial, agent, frame), digits, true))));
     const names = columns.length
       ? ["", ...columns.map((name) => `${name}: step`), ...columns.map((name) => `${name}: so far`)]
       : ["", "this step", "this trial so far"];
-    return table("Reward by event", names, rows);
+    const zeros = recording.rewarded.filter((_, term) => !isShown[term]);
+    return element("div", {}, table("Reward by term", names, rows),
+      ...(zeros.length ? [hint(`0 in the whole episode: ${zeros.join(", ")}`)] : []));
   }
 
   /* What was drawn: options of scripts, weights of the reward and hidden values. Nothing where nothing is drawn. */
@@ -241,6 +250,8 @@ function eventsOfAgent(trial, agent) {
     events.push({frame: end.frame, state: end.outcome, text: STATE_NAMES[end.outcome]});
   return events;
 }
+
+const isEvent = (term) => term in EVENT_STATES;
 
 function eventText(trial, event) {
   const reward = fixed(weightOf(recording, trial, event.agent, event.name), 2, true);
