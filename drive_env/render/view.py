@@ -19,7 +19,14 @@ from .controls import draw_controls
 from .drawn import draw_candidates, draw_scripts
 from .ground import Ground
 from .observation import decode_observation
-from .overlay import draw_ego_text, draw_observed_goal, draw_observed_roads, draw_observed_vehicles
+from .overlay import (
+    draw_ego_text,
+    draw_observed_controls,
+    draw_observed_goal,
+    draw_observed_goals,
+    draw_observed_roads,
+    draw_observed_vehicles,
+)
 from .panel import draw_bottom, draw_top, panel_sizes
 from .snapshot import Snapshot, take_snapshot
 from .traffic import draw_agent_indices, draw_goal_indices, draw_goals, draw_trails, draw_vehicles
@@ -145,9 +152,12 @@ class SceneView:
         self._draw_lower_levels(canvas, camera, ground, snapshot)
         draw_observed_roads(canvas, camera, observation, self._followed_pose)
         draw_controls(canvas, camera, snapshot)
+        draw_observed_controls(canvas, camera, observation, self._followed_pose)
         self._draw_vehicles(canvas, camera, ground, snapshot)
         draw_observed_vehicles(canvas, camera, observation, self._followed_pose, self._sizes.text)
-        draw_observed_goal(canvas, camera, observation, self._followed_pose, self.batch.config.goal_radius_m)
+        radius_m = self.batch.config.goal_radius_m
+        draw_observed_goals(canvas, camera, observation, self._followed_pose, radius_m, self._sizes.text)
+        draw_observed_goal(canvas, camera, observation, self._followed_pose, radius_m)
         self._draw_panel(canvas, camera, snapshot)
         if self.agent < snapshot.roles.num_agents:
             draw_ego_text(canvas, self._sizes, observation, f"agent {self.agent}", int(snapshot.state[self.agent]),

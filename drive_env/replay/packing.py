@@ -14,7 +14,7 @@ from ..config import varied_parameters
 from ..fields import flat_values
 from ..scenes.levels import LEVEL_HEIGHT_M, levels_of, road_pieces
 from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES, OBJECT_KINDS, ROAD_KINDS
-from .trials import FLAGS, RecordedTrials, Trial, own_features
+from .trials import FLAGS, RecordedTrials, Trial, own_features, set_features
 
 CENTIMETRE = 0.01
 HEADING_QUANTUM_RAD = np.pi / 2**15
@@ -147,6 +147,7 @@ def _put_trial(store, name, trial, rewarded):
     store.put(f"{name}script_frame", trial.script_frame.T)
     store.put(f"{name}actions", _series(trial.actions), ACTION_QUANTUM)
     store.put(f"{name}own", _series(trial.own), OBSERVED_QUANTUM, SECOND_ORDER)
+    store.put(f"{name}sets", _series(trial.sets), OBSERVED_QUANTUM, SECOND_ORDER)
 
 
 def _bits(arrays):
@@ -170,6 +171,7 @@ def _header(recording: RecordedTrials) -> dict:
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
         "control_kinds": CONTROL_KINDS, "light_states": LIGHT_STATES,
         "own": [_feature(feature) for feature in own],
+        "sets": [_feature(feature) | {"slots": feature.slots} for feature in set_features(recording.layout)],
         "slots": [_feature(feature) for feature in recording.layout.values() if feature not in own],
         "scenes": [_scene_header(roles) for roles in recording.roles],
         "trials": [_trial_header(trial) for trial in recording.trials],

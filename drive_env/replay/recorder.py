@@ -14,7 +14,7 @@ from ..reports import reward_metrics
 from ..roles import Roles
 from ..sub_batch import check_is_whole
 from .recording import Recording
-from .trials import FLAGS, Trial, events_of, own_features
+from .trials import FLAGS, Trial, events_of, own_features, set_features
 
 
 class Frame(NamedTuple):
@@ -37,6 +37,7 @@ class Frame(NamedTuple):
     flags: np.ndarray
     outcome: np.ndarray
     own: np.ndarray
+    sets: np.ndarray
     light_state: np.ndarray
     script_frame: np.ndarray
 
@@ -81,6 +82,8 @@ class Recorder:
         self.batch, self.world = batch, checked_int("world", world, 0, batch.num_worlds - 1)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
+        places = np.arange(batch.observation_size)
+        self._sets = np.concatenate([places[:0], *(places[one.slice] for one in set_features(self._layout))])
         self._roles: list[Roles] = []
         self._trials: list[_OpenTrial] = []
         self._episode = 0
@@ -144,6 +147,7 @@ class Recorder:
         onsets = batch.step_events(self.world)
         # The first frame of a trial has no events and no actions: those in the batch belong to the step before.
         events = np.stack([onsets[event][:count] for event in events_of(batch.config)], axis=1) & acted
+        observations = batch.float_observations(agents)
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
             goal_m=state["goal_m"][:count],
@@ -155,7 +159,7 @@ class Recorder:
             reward_sums=np.stack([state[metric][:count] for metric in reward_metrics(batch.config)], axis=1),
             events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
-            outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own],
+            outcome=batch.outcome[agents].copy(), own=observations[:, self._own], sets=observations[:, self._sets],
             light_state=batch.light_states(self.world),
             script_frame=state.get("script_frame", np.zeros(0, np.int32)))
 

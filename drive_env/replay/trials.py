@@ -44,6 +44,7 @@ class Trial:
         events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
+        sets: (F, R, floats) float32, the slots of each of `set_features`, one feature after another.
         light_state: (F, controls) uint8, what the traffic lights of the scene show after the step.
         script_frame: (F, scripts) int32, steps that the log of each of `Roles.scripts` has run; 0 while it waits, -1
             where its option was not drawn.
@@ -73,6 +74,7 @@ class Trial:
     flags: dict[str, np.ndarray]
     outcome: np.ndarray
     own: np.ndarray
+    sets: np.ndarray
     light_state: np.ndarray
     script_frame: np.ndarray
 
@@ -105,6 +107,16 @@ class RecordedTrials:
 def events_of(config: DriveConfig) -> tuple[str, ...]:
     """Those of `EVENTS` that a config has."""
     return EVENTS if config.traffic_controls else EVENTS[:3]
+
+
+RECORDED_SETS = ("candidates", "controls", "goals")
+"""The sets of an observation that are recorded; the page selects vehicles and road segments itself."""
+
+
+def set_features(layout: dict[str, Feature]) -> list[Feature]:
+    """The features of `RECORDED_SETS` that have slots."""
+    return [feature for feature in layout.values()
+            if feature.slots and feature.name.partition("/")[0] in RECORDED_SETS]
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:

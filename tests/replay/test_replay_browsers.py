@@ -158,6 +158,37 @@ def test_the_panel_shows_the_reward_of_every_term(chromium, tmp_path):
     assert page.console() == []
 
 
+def test_the_page_has_the_observed_goals_lights_and_signs_where_they_are(chromium, tmp_path):
+    """Two trials of agents in a town with lights; the page must have what the observation vectors have."""
+    scene = generate_scene("town", seed=3, agents=4, lights=True)
+    config = DriveConfig(traffic_controls=True, on_goal="next", goal_spacing_m=20.0, trial_steps=15, max_trials=2,
+                         observation={"controls": 3, "goals": 2}, on_collision="ignore", on_offroad="ignore")
+    with Batch(scene, config=config, seed=2) as batch:
+        recorder, layout, seen = Recorder(batch), batch.observation_layout(), []
+        batch.reset()
+        for _ in range(12):
+            recorder.capture()
+            seen.append(batch.observations.copy())
+            batch.step(np.full(batch.num_agents, THROTTLE))
+    page = opened(chromium, tmp_path, recorder.recording(), "#agent=2&step=11")
+    for agent in range(4):
+        found = page.run("return replay.observationOf(replay.trials[0], arguments[0], 11)", agent)
+        for name in ("controls", "goals"):
+            features = {full.partition("/")[2]: feature for full, feature in layout.items() if full.startswith(f"{name}/")}
+            stored = {short: seen[11][agent, one.slice] / one.scale for short, one in features.items()}
+            filled = stored["kind"] > 0
+            assert filled.any() and len(found[name]) == filled.sum()
+            for short, values in stored.items():
+                assert [one[short] for one in found[name]] == pytest.approx(values[filled].tolist(), abs=0.01), short
+        for control in found["controls"]:
+            ends_m = np.array(control["line"]).ravel()
+            assert np.abs(scene.traffic_controls.line_m - ends_m).max(axis=1).min() < 0.03
+    page.run("document.getElementById('section-sets').open = true")
+    page.rest()
+    words = page.text("#section-sets")
+    assert "current goal" in words and "goal 1 later" in words and "light, " in words and page.console() == []
+
+
 def test_an_agent_that_respawns_jumps_to_its_start(chromium, tmp_path):
     """A car at 10 m/s is within 2.5 m of its goal at 20 m in step 18, and drives from 0 m again. Until then it
     is drawn where it was in step 17; its trail begins at the start, and the flash of the event is at the goal."""

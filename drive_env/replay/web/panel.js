@@ -38,7 +38,8 @@ class AgentPanel {
       this.section("channels", "Channels of the step", this.channels(columns)),
       this.section("own", "Observation: ego and trial features", this.own(columns)),
       this.section("vehicles", "Observation: vehicles", this.vehicles()),
-      this.section("roads", "Observation: roads", this.roads(columns)));
+      this.section("roads", "Observation: roads", this.roads(columns)),
+      ...(recording.sets.length ? [this.section("sets", "Observation: goals, lights and signs", this.sets())] : []));
   }
 
   section(name, title, ...content) {
@@ -228,6 +229,33 @@ class AgentPanel {
     return table(caption, ["", "ahead m", "left m", "distance m", "m/s"], rows);
   }
 
+  sets() {
+    const lists = shownTrials().map((trial) => this.cells.part(
+      "div", () => (this.isOpen("sets") ? clampStep(trial, view.step) : -1),
+      (frame) => element("div", {}, ...(frame < 0 ? [] : this.setTables(trial, frame)))));
+    return element("div", {}, ...lists);
+  }
+
+  /* One table for each set that the config has, with the place of each filled slot. */
+  setTables(trial, frame) {
+    const observation = observationOf(trial, view.agent, frame);
+    const prefix = isComparing() ? `${trialName(recording, trial)}: ` : "";
+    const goalText = (number) => (number ? `goal ${number} later` : "current goal");
+    const rowOf = (name, ahead, left) => tableRow(name,
+      [ahead, left, Math.hypot(ahead, left)].map((value) => element("td", {}, fixed(value, 1))));
+    const rows = {
+      candidates: (one) => rowOf("candidate", one.x, one.y),
+      controls: (one) => rowOf(controlText(one), (one.left_x + one.right_x) / 2, (one.left_y + one.right_y) / 2),
+      goals: (one) => rowOf(goalText(Math.round(one.number)), one.x, one.y),
+    };
+    const features = recording.sets.filter((feature) => feature.name.endsWith("/kind"));
+    return features.map(({name, slots}) => {
+      const set = name.split("/")[0], filled = observation[set];
+      return table(`${prefix}${set}: ${filled.length} of ${slots} slots filled`,
+        ["", "ahead m", "left m", "distance m"], filled.map(rows[set]));
+    });
+  }
+
   roads(columns) {
     const count = (isCounted) => (trial, frame) => {
       if (!this.isOpen("roads")) return "";
@@ -252,6 +280,13 @@ function eventsOfAgent(trial, agent) {
 }
 
 const isEvent = (term) => term in EVENT_STATES;
+
+/* The kind of an observed light or sign, and what a light shows. */
+function controlText(control) {
+  const kind = recording.control_kinds[Math.round(control.kind)];
+  const shown = ["red", "yellow", "green"].filter((name) => control[name] > 0.5);
+  return kind === "light" ? `light, ${shown[0] ?? "off"}` : `${kind} sign`;
+}
 
 function eventText(trial, event) {
   const reward = fixed(weightOf(recording, trial, event.agent, event.name), 2, true);

@@ -46,7 +46,7 @@ function makeTrial(recording, scenes, number) {
     rewards: read("rewards"), rewardSums: recording.rewarded.map((term) => read(`reward_sum_${term}`)),
     eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
     lights: read("light_state"), scriptFrame: read("script_frame"), actions: read("actions"),
-    own: once(() => read("own")),
+    own: once(() => read("own")), sets: once(() => read("sets")),
   };
   trial.ends = agentEnds(trial);
   trial.events = listEvents(recording, trial);
