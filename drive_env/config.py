@@ -203,6 +203,14 @@ def varied_parameters(hidden: HiddenConfig) -> tuple[str, ...]:
                  or (name == "steering_gain" and hidden.steering_flip > 0.0))
 
 
+DISTURBANCES = ("partner_blindness", "phantom_braking")
+
+
+def disturbances_of(config: DriveConfig) -> tuple[str, ...]:
+    """Those of `DISTURBANCES` that agents can have."""
+    return tuple(name for name in DISTURBANCES if getattr(config.disturbances, name))
+
+
 def action_types(model: str) -> tuple[str, ...]:
     """The action types that a vehicle model offers."""
     offered = lib.drv_action_types_of(choices("dynamics").index(model))
@@ -530,7 +538,7 @@ class DriveConfig(Checked):
                               f"{self.dynamics.model!r}, which has no brake, it must be 0")
         for name in ("trigger_probability", "duration_s"):
             value, default = getattr(chosen, name), getattr(DisturbanceConfig, name)
-            if value != default and not (chosen.partner_blindness or chosen.phantom_braking):
+            if value != default and not disturbances_of(self):
                 raise ConfigError(f"disturbances.{name} is {value}; without a disturbance it must be {default}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .binding import lib
-from .config import FOLLOWED_GOALS
+from .config import FOLLOWED_GOALS, disturbances_of
 from .errors import checked_int
 from .reports import reward_metrics
 from .routes import lane_heading_rad
@@ -52,9 +52,10 @@ class ReadableWorlds(WorldRange):
         `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32, how often it has
         appeared at another start) and start_of (int32, the agent whose start, goal and route in the scene it has: its
         own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the direction of the
-        lane at the goal, NaN where the goal is on no lane). In scenes with scripts also script_frame ((s,) int32), the
-        steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this episode has
-        not drawn its option.
+        lane at the goal, NaN where the goal is on no lane); with disturbances blind and braking (bool), whether the
+        agent observes no vehicles now, and whether it brakes in the coming step whatever its action is. In scenes with
+        scripts also script_frame ((s,) int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0
+        while it waits, -1 where this episode has not drawn its option.
 
         Raises:
             ConfigError: there is no such world.
@@ -73,6 +74,8 @@ class ReadableWorlds(WorldRange):
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents: dict[str, npt.NDArray[Any]] = {name: state[name].astype(bool) for name in names}
+        if disturbances_of(self.config):
+            agents |= {name: state[f"{name}_steps"] > 0 for name in ("blind", "braking")}
         terms = reward_metrics(self.config)
         agents |= dict(zip(terms, state["trial_reward"].reshape(-1, len(terms)).T.copy(), strict=True))
         count = len(self.roles[state["scene_index"][0]].scripts.vehicle)

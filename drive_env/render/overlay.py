@@ -96,8 +96,9 @@ def draw_observed_goals(canvas: Canvas, camera: Camera, observation: Observation
                 canvas.text(*place, f"{number:.0f}", text, colours.OBSERVED, align=0.5)
 
 
-def draw_ego_text(canvas: Canvas, sizes: Sizes, observation: Observation, name: str, state: int, waits: bool) -> None:
-    """Writes the ego and trial features below the top bar."""
+def draw_ego_text(canvas: Canvas, sizes: Sizes, observation: Observation, name: str, state: int, waits: bool,
+                  notes: list[str]) -> None:
+    """Writes the ego and trial features below the top bar, then the notes, one per line."""
     own = observation.own
     if waits and not observation.present:
         lines = [f"{name}: {STATE_TEXT[state]}, removed", "observation 0"]
@@ -109,6 +110,7 @@ def draw_ego_text(canvas: Canvas, sizes: Sizes, observation: Observation, name: 
         lines += [f"and {', '.join(more)}"] if (more := _further_sets(observation)) else []
         lines += [f"previous trial: {STATE_TEXT[outcome]}" for outcome, outcome_name in enumerate(colours.STATE_NAMES)
                   if own.get(f"trial/outcome_{outcome_name}", 0.0) > 0]
+    lines += notes
     line_px = round(1.45 * sizes.text)
     width = max(text_width(text, sizes.text) for text in lines) + 2 * sizes.gap
     canvas.bar(0, sizes.top, width, sizes.top + line_px * len(lines) + 0.5 * sizes.gap, colours.PAPER)

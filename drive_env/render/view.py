@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
+from ..config import varied_parameters
 from ..errors import CallError, ConfigError, checked_int, plain, value_text
 from ..names import named_arguments
 from ..sub_batch import check_is_whole
@@ -161,7 +162,15 @@ class SceneView:
         self._draw_panel(canvas, camera, snapshot)
         if self.agent < snapshot.roles.num_agents:
             draw_ego_text(canvas, self._sizes, observation, f"agent {self.agent}", int(snapshot.state[self.agent]),
-                          bool(self.batch.waits[index]))
+                          bool(self.batch.waits[index]), self._notes(snapshot, index))
+
+    def _notes(self, snapshot, index):
+        """Lines about what the followed agent does not observe: its disturbances that are on, and its hidden values."""
+        disturbances = {"blind": "partner_blindness is on", "braking": "phantom_braking is on"}
+        notes = [text for name, text in disturbances.items() if getattr(snapshot, name)[self.agent]]
+        varied = varied_parameters(self.batch.config.hidden)
+        hidden = self.batch.hidden if varied else {}
+        return notes + [f"{name} {hidden[name][index]:.2f}, hidden" for name in varied]
 
     def _draw_lower_levels(self, canvas, camera, ground, snapshot):
         """Draws the vehicles below the highest level of the roads, each level covered by the roads of the next."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..action_space import action_dimensions
 from ..batch import OUTCOMES, REWARD_TERMS
-from ..config import varied_parameters
+from ..config import DISTURBANCES, disturbances_of, varied_parameters
 from ..fields import flat_values
 from ..scenes.levels import LEVEL_HEIGHT_M, levels_of, road_pieces
 from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES, OBJECT_KINDS, ROAD_KINDS
@@ -142,6 +142,7 @@ def _put_trial(store, name, trial, rewarded):
         store.put(f"{name}reward_sum_{term}", sums.T, EXACT)
     store.put(f"{name}events", _bits(np.moveaxis(trial.events, 2, 0)).T)
     store.put(f"{name}flags", _bits([trial.flags[flag] for flag in FLAGS]).T)
+    store.put(f"{name}disturbances", _bits([trial.blind, trial.braking]).T)
     store.put(f"{name}outcome", trial.outcome.T)
     store.put(f"{name}light_state", trial.light_state.T)
     store.put(f"{name}script_frame", trial.script_frame.T)
@@ -166,6 +167,7 @@ def _header(recording: RecordedTrials) -> dict:
         "config": {name: value for name, value in flat_values(config).items() if name in CONFIG_FIELDS},
         "terms": REWARD_TERMS, "rewarded": recording.rewarded,
         "drawn_terms": _drawn_terms(config), "hidden": varied_parameters(config.hidden),
+        "disturbances": {name: 1 << DISTURBANCES.index(name) for name in disturbances_of(config)},
         "controls": [{"name": one.name, "unit": one.unit} for one in action_dimensions(config)],
         "events": recording.events, "flags": FLAGS, "outcomes": OUTCOMES,
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,

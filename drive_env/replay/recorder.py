@@ -38,6 +38,8 @@ class Frame(NamedTuple):
     outcome: np.ndarray
     own: np.ndarray
     sets: np.ndarray
+    blind: np.ndarray
+    braking: np.ndarray
     light_state: np.ndarray
     script_frame: np.ndarray
 
@@ -160,6 +162,7 @@ class Recorder:
             events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
             outcome=batch.outcome[agents].copy(), own=observations[:, self._own], sets=observations[:, self._sets],
+            **{name: state.get(name, np.zeros(count, bool))[:count] for name in ("blind", "braking")},
             light_state=batch.light_states(self.world),
             script_frame=state.get("script_frame", np.zeros(0, np.int32)))
 

@@ -45,6 +45,7 @@ class Trial:
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
         sets: (F, R, floats) float32, the slots of each of `set_features`, one feature after another.
+        blind, braking: (F, R) bool, whether that disturbance is on, as in `Batch.trial_state`.
         light_state: (F, controls) uint8, what the traffic lights of the scene show after the step.
         script_frame: (F, scripts) int32, steps that the log of each of `Roles.scripts` has run; 0 while it waits, -1
             where its option was not drawn.
@@ -75,6 +76,8 @@ class Trial:
     outcome: np.ndarray
     own: np.ndarray
     sets: np.ndarray
+    blind: np.ndarray
+    braking: np.ndarray
     light_state: np.ndarray
     script_frame: np.ndarray
 

@@ -14,7 +14,7 @@ from pixels import of_colour
 from staged_controls import STOP, controls_of
 
 from drive_env import Batch, DriveConfig, generate_scene
-from drive_env.render import SceneView, colours
+from drive_env.render import SceneView, colours, overlay
 from drive_env.render.observation import decode_observation, to_scene_frame
 from drive_env.render.panel import panel_sizes
 
@@ -70,6 +70,28 @@ def test_segments_lie_on_the_map():
         assert y == pytest.approx(6.0 if x <= 0 else 6.0 - x / 2, abs=0.02)
     assert 2 * roads["half_length"].sum() == pytest.approx(40.0 + np.hypot(40.0, 20.0), abs=0.05)
     assert set(roads["kind"].round()) == {3.0}
+
+
+def test_the_follow_view_writes_disturbances_that_are_on_and_hidden_values(monkeypatch):
+    """The lines of the text are those that the canvas is asked to draw."""
+    written = []
+    draw = overlay.Canvas.text
+    monkeypatch.setattr(overlay.Canvas, "text", lambda canvas, x, y, text, *more, **named: (
+        written.append(text), draw(canvas, x, y, text, *more, **named))[1])
+    disturbances = {"partner_blindness": 1.0, "trigger_probability": 0.2, "duration_s": 0.3}
+    with started(generate_scene("town", agents=6), disturbances=disturbances,
+                 hidden={"throttle_gain": (0.5, 1.5)}) as batch:
+        seen = set()
+        for _ in range(30):
+            for agent in range(6):
+                written.clear()
+                SceneView(batch, size=(400, 400), view="follow", agent=agent).frame()
+                is_blind = bool(batch._core.state["blind_steps"][0, agent])
+                assert ("partner_blindness is on" in written) == is_blind
+                assert f"throttle_gain {batch.hidden['throttle_gain'][agent]:.2f}, hidden" in written
+                seen.add(is_blind)
+            drive(batch)
+    assert seen == {True, False}
 
 
 def test_a_removed_agent_observes_nothing():

@@ -174,8 +174,8 @@ def test_the_page_has_the_observed_goals_lights_and_signs_where_they_are(chromiu
     for agent in range(4):
         found = page.run("return replay.observationOf(replay.trials[0], arguments[0], 11)", agent)
         for name in ("controls", "goals"):
-            features = {full.partition("/")[2]: feature for full, feature in layout.items() if full.startswith(f"{name}/")}
-            stored = {short: seen[11][agent, one.slice] / one.scale for short, one in features.items()}
+            stored = {full.partition("/")[2]: seen[11][agent, one.slice] / one.scale
+                      for full, one in layout.items() if full.startswith(f"{name}/")}
             filled = stored["kind"] > 0
             assert filled.any() and len(found[name]) == filled.sum()
             for short, values in stored.items():
@@ -278,7 +278,34 @@ def test_the_page_shows_actions_and_observations_of_disturbed_steps(chromium, tm
     page.rest()
     seen_m = page.run(f"return replay.observationOf(replay.trials[0], {agent}, 3).vehicles.map(({{ahead}}) => ahead)")
     assert seen_m == pytest.approx(ahead_m.tolist(), abs=0.02)
-    assert "+0.25" in page.text("#section-now") and "none" not in page.text("#section-now")
+    words = page.text("#section-now")
+    assert "+0.25" in words and "none" not in words and "phantom_braking on" in words and "partner" not in words
+
+
+def test_the_page_names_the_disturbance_that_is_on_and_a_blind_agent_observes_no_vehicles(chromium, tmp_path):
+    disturbances = {"partner_blindness": 1.0, "phantom_braking": 1.0, "trigger_probability": 0.1, "duration_s": 0.5}
+    with started(generate_scene("intersection", seed=1, agents=6), disturbances=disturbances, trial_steps=25,
+                 on_collision="ignore", on_offroad="ignore", observation={"partners": 5}) as batch:
+        recorder, kind, filled, left = Recorder(batch), batch.observation_layout()["partners/kind"].slice, [], []
+        for _ in range(25):
+            recorder.capture()
+            filled.append((batch.observations[:, kind] > 0).sum(axis=1))
+            left.append([batch._core.state[name][0] > 0 for name in ("blind_steps", "braking_steps")])
+            drive(batch)
+    (blind, braking), filled = np.moveaxis(np.array(left), 1, 0), np.array(filled)
+    assert blind.any() and braking.any() and not filled[blind].any()
+    trial = recorder.recording().trials[0]
+    assert (trial.blind == blind).all() and (trial.braking == braking).all()
+    page = opened(chromium, tmp_path, recorder.recording(), "#agent=0")
+    for step, agent in np.argwhere(blind | braking)[::7].tolist():
+        page.run("replay.selectAgent(arguments[0]); replay.goTo(arguments[1])", agent, step)
+        page.rest()
+        words = page.text("#section-now")
+        assert ("partner_blindness on" in words) == blind[step, agent]
+        assert ("phantom_braking on" in words) == braking[step, agent]
+        count = "return replay.observationOf(replay.trials[0], arguments[0], arguments[1]).vehicles.length"
+        assert page.run(count, agent, step) == filled[step, agent]
+    assert page.console() == []
 
 
 def test_the_legend_has_log_replay_vehicles_where_rule_based_ones_are_handed_back(chromium, tmp_path):

@@ -64,6 +64,7 @@ function ownFeatures(trial, agent, frame) {
 }
 
 function observedVehicles(trial, agent, frame, pose) {
+  if (isDisturbed(trial, agent, frame, "partner_blindness")) return [];
   const distances = new Float64Array(trial.vehicles);
   for (let vehicle = 0; vehicle < trial.vehicles; vehicle++) {
     const i = at(trial, vehicle, frame);

@@ -6,6 +6,7 @@ const DIVERGED_M = 1;
 const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
 const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
 const ACTION_HINT = "share of the limit, in the action just taken; to the left is positive";
+const DISTURBANCE_HINT = "a disturbance: it changes what the agent observes now, or does in the coming step";
 const NONE = "\u00b7";
 
 class AgentPanel {
@@ -116,6 +117,8 @@ class AgentPanel {
       })),
       ...recording.controls.map((control, dimension) => tableRow(
         control.name, this.each(action(dimension)), ACTION_HINT)),
+      ...Object.keys(recording.disturbances).map((name) => tableRow(name,
+        this.each((trial, frame) => (isDisturbed(trial, agent, frame, name) ? "on" : "off")), DISTURBANCE_HINT)),
     ];
     return table("State and action", columns.length ? ["", ...columns] : [], rows);
   }

@@ -45,7 +45,8 @@ function makeTrial(recording, scenes, number) {
     followsLog: read("follows_log"),
     rewards: read("rewards"), rewardSums: recording.rewarded.map((term) => read(`reward_sum_${term}`)),
     eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
-    lights: read("light_state"), scriptFrame: read("script_frame"), actions: read("actions"),
+    disturbances: read("disturbances"), lights: read("light_state"), scriptFrame: read("script_frame"),
+    actions: read("actions"),
     own: once(() => read("own")), sets: once(() => read("sets")),
   };
   trial.ends = agentEnds(trial);
@@ -106,6 +107,11 @@ function hasFlag(recording, trial, agent, frame, name) {
  * not the flag `invalid_step`, which a step under a disturbance has, too. */
 function hasWaited(recording, trial, agent, frame) {
   return frame > 0 && hasFlag(recording, trial, agent, frame - 1, "waits");
+}
+
+/* Whether a disturbance, by its name in the config, is on. */
+function isDisturbed(trial, agent, frame, name) {
+  return (trial.disturbances[at(trial, agent, frame)] & (recording.disturbances[name] ?? 0)) !== 0;
 }
 
 function vehicleName(scene, vehicle) {
