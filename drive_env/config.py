@@ -499,8 +499,13 @@ class DriveConfig(Checked):
                                   f"the first goal has a route, it must be {default}")
 
     def _check_sensors(self) -> None:
-        """Raises a `ConfigError` if an error of sensors has no effect: without slots, as noise of indices, or of a goal
-        that is never observed."""
+        """Raises a `ConfigError` if an error of sensors has no effect: beside images, which have none, without slots,
+        as noise of indices, or of a goal that is never observed."""
+        if self.observation.type == "image":
+            for name, value in self.sensors.to_dict().items():
+                if value:
+                    raise ConfigError(f"sensors.{name} is {value}; with observation.type 'image', where images show "
+                                      "everything without errors, it must be 0")
         for kind, field in (("partner", "partners"), ("road", "roads")):
             errors = {name: value for name, value in self.sensors.to_dict().items() if name.startswith(kind) and value}
             for name, value in errors.items():
