@@ -83,7 +83,8 @@ def with_logs() -> Scene:
 
 
 def with_scripts() -> Scene:
-    """The same, with a script of each object: its log waits for an agent that crosses a line ahead of it."""
+    """The same, with a script of each object, whose log waits for an agent that crosses a line ahead of it. The object
+    itself is in the way, so that all wait, and lines are tested, in every step."""
     scene = with_logs()
     objects, count = scene.objects, scene.objects.count
     ahead = np.stack([np.cos(objects.heading_rad[0]), np.sin(objects.heading_rad[0])], axis=1)
