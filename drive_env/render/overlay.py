@@ -88,12 +88,12 @@ def draw_observed_goals(canvas: Canvas, camera: Camera, observation: Observation
         goals = observation.sets[name]
         places = camera.to_pixels(to_scene_frame(np.stack([goals["x"], goals["y"]], axis=1), pose))
         numbers = goals.get("number", np.full(len(places), np.nan))
-        for place, number in zip(places, numbers, strict=True):
+        for (x, y), number in zip(places, numbers, strict=True):
             if number == 0:  # the current goal, which draw_observed_goal draws
                 continue
-            canvas.ring(place, radius, colours.OBSERVED, width)
+            canvas.ring(np.array([x, y]), radius, colours.OBSERVED, width)
             if not np.isnan(number):
-                canvas.text(*place, f"{number:.0f}", text, colours.OBSERVED, align=0.5)
+                canvas.text(x, y, f"{number:.0f}", text, colours.OBSERVED, align=0.5)
 
 
 def draw_ego_text(canvas: Canvas, sizes: Sizes, observation: Observation, name: str, state: int, waits: bool,

@@ -91,8 +91,9 @@ def model_row(model, action_type, scene_file):
     errors, expert = replay(drive_env.load_scene(samples.sample(scene_file)), action_type=action_type, dynamics=model)
     average_m, final_m = displacement_errors(errors)
     clipped = expert.clipped[expert.valid].mean()
-    return (f"| `{model}` | `\"{action_type}\"` | `{Path(scene_file).name}` | {len(average_m)} | {average_m.mean():.2f} | "
-            f"{average_m.max():.2f} | {final_m.mean():.2f} | {final_m.max():.2f} | {100 * clipped:.0f}% |")
+    return (f"| `{model}` | `\"{action_type}\"` | `{Path(scene_file).name}` | {len(average_m)} | "
+            f"{average_m.mean():.2f} | {average_m.max():.2f} | {final_m.mean():.2f} | {final_m.max():.2f} | "
+            f"{100 * clipped:.0f}% |")
 
 
 @pytest.mark.parametrize("scene_file", MODEL_SCENES)
