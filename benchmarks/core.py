@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from cases import DRAWS, IGNORE_EVENTS, ROUNDS, Case, draws_for, interleaved, of_batch
+from goals import put_goals
 from open_scenes import opening_s
 from options import BUSY, busy_batch, busy_rate, costs
 from pages import put_measured, table
@@ -415,6 +416,7 @@ def main() -> None:
     print(json.dumps(found))
     if choices.write:
         put_measured(choices.write, page(found))
+        put_goals(choices.write)
         draw(found, choices.write.with_suffix(".png"))
 
 

@@ -24,3 +24,15 @@ def put_measured(page: Path, measured: str, part: str = "measured") -> None:
     if not found:
         raise ValueError(f"{page} has no line <!-- {part} --> with a line <!-- end --> after it")
     page.write_text(text)
+
+
+def measured_part(page: Path, part: str = "measured") -> str:
+    """The text between a page's `<!-- part -->` and the next `<!-- end -->`.
+
+    Raises:
+        ValueError: the page has no such markers.
+    """
+    found = re.search(rf"<!-- {part} -->\n*(.*?)\n*<!-- end -->", page.read_text(), flags=re.DOTALL)
+    if not found:
+        raise ValueError(f"{page} has no line <!-- {part} --> with a line <!-- end --> after it")
+    return found[1]

@@ -203,6 +203,14 @@ def varied_parameters(hidden: HiddenConfig) -> tuple[str, ...]:
                  or (name == "steering_gain" and hidden.steering_flip > 0.0))
 
 
+DISTURBANCES = ("partner_blindness", "phantom_braking")
+
+
+def disturbances_of(config: DriveConfig) -> tuple[str, ...]:
+    """Those of `DISTURBANCES` that agents can have."""
+    return tuple(name for name in DISTURBANCES if getattr(config.disturbances, name))
+
+
 def action_types(model: str) -> tuple[str, ...]:
     """The action types that a vehicle model offers."""
     offered = lib.drv_action_types_of(choices("dynamics").index(model))
@@ -491,8 +499,13 @@ class DriveConfig(Checked):
                                   f"the first goal has a route, it must be {default}")
 
     def _check_sensors(self) -> None:
-        """Raises a `ConfigError` if an error of sensors has no effect: without slots, as noise of indices, or of a goal
-        that is never observed."""
+        """Raises a `ConfigError` if an error of sensors has no effect: beside images, which have none, without slots,
+        as noise of indices, or of a goal that is never observed."""
+        if self.observation.type == "image":
+            for name, value in self.sensors.to_dict().items():
+                if value:
+                    raise ConfigError(f"sensors.{name} is {value}; with observation.type 'image', where images show "
+                                      "everything without errors, it must be 0")
         for kind, field in (("partner", "partners"), ("road", "roads")):
             errors = {name: value for name, value in self.sensors.to_dict().items() if name.startswith(kind) and value}
             for name, value in errors.items():
@@ -530,7 +543,7 @@ class DriveConfig(Checked):
                               f"{self.dynamics.model!r}, which has no brake, it must be 0")
         for name in ("trigger_probability", "duration_s"):
             value, default = getattr(chosen, name), getattr(DisturbanceConfig, name)
-            if value != default and not (chosen.partner_blindness or chosen.phantom_braking):
+            if value != default and not disturbances_of(self):
                 raise ConfigError(f"disturbances.{name} is {value}; without a disturbance it must be {default}")
 
 

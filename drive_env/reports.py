@@ -47,6 +47,12 @@ def metric_names(config: DriveConfig) -> list[str]:
     return [text(name) for name in table(lib.drv_metric_names, "const char *", native_config(config))]
 
 
+def reward_metrics(config: DriveConfig) -> list[str]:
+    """Those of `metric_names` that are the sums of reward terms, `reward_<term>`, in the order of the terms."""
+    terms = {f"reward_{text(name)}" for name in table(lib.drv_term_names, "const char *")}
+    return [name for name in metric_names(config) if name in terms]
+
+
 def metrics_report(core: NativeBatch, of_coplayers: bool = False) -> Metrics:
     """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0.
 

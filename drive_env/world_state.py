@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .binding import lib
-from .config import FOLLOWED_GOALS
+from .config import FOLLOWED_GOALS, disturbances_of
 from .errors import checked_int
+from .reports import reward_metrics
 from .routes import lane_heading_rad
 from .world_range import WorldRange
 
@@ -47,12 +49,14 @@ class ReadableWorlds(WorldRange):
         Keys: episode (-1 before the first reset), trial, steps (driven in this trial, plus its initial age) as int; for
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
-        had_stop_sign; with `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32,
-        how often it has appeared at another start) and start_of (int32, the agent whose start, goal and route in the
-        scene it has: its own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the
-        direction of the lane at the goal, NaN where the goal is on no lane). In scenes with scripts also script_frame
-        ((s,) int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it waits, -1 where
-        this episode has not drawn its option.
+        had_stop_sign; `reward_<term>` (float32), the sum over this trial of each reward term that reports have; with
+        `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32, how often it has
+        appeared at another start) and start_of (int32, the agent whose start, goal and route in the scene it has: its
+        own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the direction of the
+        lane at the goal, NaN where the goal is on no lane); with disturbances blind and braking (bool), whether the
+        agent observes no vehicles now, and whether it brakes in the coming step whatever its action is. In scenes with
+        scripts also script_frame ((s,) int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0
+        while it waits, -1 where this episode has not drawn its option.
 
         Raises:
             ConfigError: there is no such world.
@@ -70,7 +74,11 @@ class ReadableWorlds(WorldRange):
                 for lane, along_m in zip(state["goal_lane"].tolist(), state["goal_along_m"].tolist())], np.float32)
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
-        agents = {name: state[name].astype(bool) for name in names}
+        agents: dict[str, npt.NDArray[Any]] = {name: state[name].astype(bool) for name in names}
+        if disturbances_of(self.config):
+            agents |= {name: state[f"{name}_steps"] > 0 for name in ("blind", "braking")}
+        terms = self._reward_metrics
+        agents |= dict(zip(terms, state["trial_reward"].reshape(-1, len(terms)).T.copy(), strict=True))
         count = len(self.roles[state["scene_index"][0]].scripts.vehicle)
         scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
@@ -108,6 +116,10 @@ class ReadableWorlds(WorldRange):
         state = self._world(world)
         count = self.roles[state["scene_index"][0]].scene.traffic_controls.count
         return state["light_state"][:count] if self.config.traffic_controls else np.zeros(count, np.uint8)
+
+    @cached_property
+    def _reward_metrics(self) -> list[str]:
+        return reward_metrics(self.config)
 
     def _world(self, world: int) -> dict[str, np.ndarray]:
         """A copy of one world's state, (n,) each, by the core's names."""

@@ -6,6 +6,7 @@
 import dataclasses
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,26 @@ def test_the_measured_observations_have_the_stated_sizes():
         last = list(observation_layout(config).values())
         floats = max(feature.slice.stop for feature in last if feature.slots)
         assert re.search(rf"{words}[^|]*, {floats:,} floats", text), (words, floats)
+
+
+def test_goals_of_speed_are_judged_by_the_run_on_the_page(monkeypatch):
+    """A run that is written to the page must not leave verdicts of an earlier one."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    goals, pages = import_module("goals"), import_module("pages")
+    page = ROOT / "docs/performance.md"
+    measured = pages.measured_part(page)
+    assert goals.goals_table(measured) == pages.measured_part(page, "goals")
+    # Other figures change the verdicts: of rates, of what should be small, and of the one of two.
+    restart = re.search(r"^\| a step in which the one world restarts \| (.*) \|$", measured, re.MULTILINE)[1]
+    slower = measured.replace(f"restarts | {restart} |", "restarts | 51 us |")
+    assert "| a restart in a step: 50 us | 51 us, not reached |" in goals.goals_table(slower)
+    many = re.sub(r"(\| 400 distinct scenes, 400 worlds \|) [^|]* \|", r"\1 1.01 M |", measured)
+    assert "| 400 scenes on that Zen 4: 1.0 M | 1.01 M |" in goals.goals_table(many)
+    near = re.sub(r"(\| 63 \+ 200 slots, near roads \|) [^|]* \|", r"\1 2.50 M |", measured)
+    near = re.sub(r"(\| 63 \+ 200 slots \|) [^|]* \|", r"\1 900 k |", near)
+    assert "| 900 k and 2.50 M; the first not reached |" in goals.goals_table(near)
+    with pytest.raises(ValueError, match="0 measured rows begin with 'two threads'"):
+        goals.goals_table(re.sub(r"\| two threads [^\n]*\n", "", measured))
 
 
 def test_the_readme_quotes_the_figures_of_the_pages():

@@ -11,7 +11,7 @@ import numpy as np
 from ..config import ConfigSource, checked_config
 from ..errors import ConfigError, checked_path, value_text
 from ..roles import Roles, assign_roles
-from ..scenes.scene import ROAD_KIND_CODES, Scene
+from ..scenes.scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, ROAD_KIND_CODES, Scene
 from . import colours
 from .extra import need
 from .ground import UNKNOWN_WIDTH_M
@@ -40,15 +40,25 @@ LINE_STYLES = {  # kind: colour, points wide
 LANE_INK = (90, 105, 200)
 """A colour that no road marking has."""
 
+STOP_LINE_POINTS = 2.5
+
+CONTROL_STYLES = {  # kind: label, colour of the line, marker, colour of the marker
+    "light": ("traffic lights", colours.LIGHT_COLOURS[LIGHT_STATE_CODES["red"]], None, None),
+    "stop": ("stop signs", colours.SIGN_LINE, "8", colours.STOP_SIGN),
+    "yield": ("yield signs", colours.SIGN_LINE, "v", colours.YIELD_SIGN),
+}
+
 ROLES = (("agents", colours.DRIVING), ("log-replay vehicles", colours.LOG_REPLAY),
          ("rule-based vehicles", colours.RULE_BASED), ("static vehicles", colours.STATIC))
 
 
 def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | None = None) -> None:
-    """Plots a scene: map by kind, lane graph, starts with headings, goals, logged tracks.
+    """Plots a scene: map by kind, lane graph, lights and signs, starts with headings, goals, logged tracks, scripts.
 
     Every lane has an arrow in its direction; a cross marks the end of a lane without successors. Starts, goals and
-    tracks have the colour of the object's role under the config.
+    tracks have the colour of the object's role under the config. Stop lines of lights are red, whatever these show.
+    Objects with scripts have the names of their options beside them, and their lines are dashed, as are the circles of
+    candidate goals.
 
     Args:
         scene: any valid scene.
@@ -74,7 +84,10 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
                    f"{scene.objects.frame_count} frames of {scene.dt_s:g} s")
     _plot_roads(axes, scene)
     _plot_lanes(axes, scene)
+    _plot_controls(axes, scene)
     _plot_objects(axes, roles)
+    _plot_candidates(axes, scene, checked_config(config).goal_radius_m)
+    _plot_scripts(axes, roles)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     figure.savefig(path, dpi=DOTS_PER_INCH, bbox_inches="tight")
 
@@ -212,6 +225,49 @@ def _plot_objects(axes, roles: Roles):
                          label="goals")
             axes.add_collection(collections.LineCollection(
                 np.stack([xy_m, goals], axis=1), colors=[colour], linewidths=0.4, alpha=0.35, zorder=4))
+
+
+def _plot_controls(axes, scene):
+    controls = scene.traffic_controls
+    for kind, (label, colour, marker, fill) in CONTROL_STYLES.items():
+        lines = controls.line_m[controls.kind == CONTROL_KIND_CODES[kind]].reshape(-1, 2, 2)
+        if not len(lines):
+            continue
+        axes.add_collection(need("matplotlib.collections").LineCollection(
+            lines, colors=[_rgb(colour)], linewidths=STOP_LINE_POINTS, zorder=3, label=f"{label} {len(lines)}"))
+        if marker:
+            axes.scatter(*lines[:, 1].T, s=36, marker=marker, color=[_rgb(fill)], edgecolors=[_rgb(colour)], zorder=4)
+
+
+def _plot_candidates(axes, scene, radius_m):
+    places = scene.candidate_goals_m
+    if len(places):
+        patches = need("matplotlib.patches")
+        axes.add_collection(need("matplotlib.collections").PatchCollection(
+            [patches.Circle(place, radius_m) for place in places], facecolors="none", edgecolors=[_rgb(colours.SCRIPT)],
+            linestyles="dashed", linewidths=1.2, zorder=5, label=f"candidate goals {len(places)}"))
+
+
+def _plot_scripts(axes, roles: Roles):
+    scripts, frames = roles.scripts, roles.frames
+    if not len(scripts.vehicle):
+        return
+    # Several scripts may share a line.
+    lines = np.unique(scripts.line_m, axis=0).reshape(-1, 2, 2)
+    axes.add_collection(need("matplotlib.collections").LineCollection(
+        lines, colors=[_rgb(colours.SCRIPT)], linestyles="dashed", linewidths=1.6, zorder=5,
+        label=f"script lines {len(lines)}, scripts {len(scripts.vehicle)}"))
+    # One text per place: objects of different options often start at the same one.
+    options: dict[tuple, list[int]] = {}
+    for vehicle, group, option in zip(scripts.vehicle, scripts.group, scripts.option, strict=True):
+        item = roles.objects[vehicle]
+        start = frames.valid[:, item].argmax()
+        place = float(frames.x_m[start, item]), float(frames.y_m[start, item])
+        options.setdefault((place, int(group)), []).append(int(option))
+    for (place, group), found in options.items():
+        text = f"group {group}, option{'s' * (len(found) > 1)} {', '.join(map(str, sorted(found)))}"
+        axes.annotate(text, place, xytext=(4, 5), textcoords="offset points", fontsize=7, color=_rgb(colours.SCRIPT),
+                      zorder=7)
 
 
 # ---- the metrics ----

@@ -16,16 +16,30 @@ class Observation:
     Attributes:
         present: False for a removed agent; then all other attributes are empty or 0.
         own: the quantity of each feature named `ego/...` or `trial/...`, by name, such as "ego/speed".
-        partners, roads: quantities by name, such as "x" or "kind", one entry per filled slot.
-        partner_slots, road_slots: indices of the filled slots.
+        sets: for each set of the layout, such as "controls", quantities by name, such as "x" or "kind", one entry per
+            filled slot.
+        slots: for each set the indices of the filled slots.
     """
 
     present: bool
     own: dict[str, float]
-    partners: dict[str, np.ndarray]
-    roads: dict[str, np.ndarray]
-    partner_slots: np.ndarray
-    road_slots: np.ndarray
+    sets: dict[str, dict[str, np.ndarray]]
+    slots: dict[str, np.ndarray]
+
+    @property
+    def partners(self) -> dict[str, np.ndarray]:
+        """The set of observed vehicles."""
+        return self.sets["partners"]
+
+    @property
+    def roads(self) -> dict[str, np.ndarray]:
+        """The set of observed road segments."""
+        return self.sets["roads"]
+
+    @property
+    def has_goal(self) -> bool:
+        """False where the goal is hidden (`goal_reveal_s`): then all its features are 0."""
+        return self.own["ego/goal_distance"] > 0
 
     @property
     def goal_m(self) -> np.ndarray:
@@ -48,8 +62,7 @@ def decode_observation(observation: np.ndarray, layout: dict[str, Feature]) -> O
     slots = {block: np.flatnonzero(features["kind"] > 0) for block, features in blocks.items()}
     filled = {block: {short: quantity[slots[block]] for short, quantity in features.items()}
               for block, features in blocks.items()}
-    return Observation(present=own["ego/present"] > 0, own=own, partners=filled["partners"], roads=filled["roads"],
-                       partner_slots=slots["partners"], road_slots=slots["roads"])
+    return Observation(present=own["ego/present"] > 0, own=own, sets=filled, slots=slots)
 
 
 def to_scene_frame(points_m: np.ndarray, pose: tuple[float, float, float]) -> np.ndarray:

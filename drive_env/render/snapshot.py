@@ -36,6 +36,7 @@ class Snapshot:
         light_state: (controls,) uint8, what the traffic lights of the scene show.
         script_frame: (scripts,) int32, of the log of each of `roles.scripts`; 0 while it waits, -1 where not drawn.
         coplayer: (vehicles,) bool, whether it is a co-player.
+        blind, braking: (agents,) bool, whether that disturbance of it is on.
     """
 
     roles: Roles
@@ -62,6 +63,8 @@ class Snapshot:
     light_state: np.ndarray
     script_frame: np.ndarray
     coplayer: np.ndarray
+    blind: np.ndarray
+    braking: np.ndarray
 
     @property
     def agent_state(self) -> np.ndarray:
@@ -110,4 +113,5 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         goal_heading_rad=trial.get("goal_heading_rad", np.full(agents, np.nan))[:agents],
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],
         respawns=respawns, light_state=batch.light_states(world), coplayer=coplayer,
-        script_frame=trial.get("script_frame", np.zeros(0, np.int32)))
+        script_frame=trial.get("script_frame", np.zeros(0, np.int32)),
+        **{name: trial.get(name, np.zeros(agents, bool))[:agents] for name in ("blind", "braking")})

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..batch import Batch
+from ..config import varied_parameters
 from ..errors import CallError, ConfigError, checked_int, plain, value_text
 from ..names import named_arguments
 from ..sub_batch import check_is_whole
@@ -19,7 +20,14 @@ from .controls import draw_controls
 from .drawn import draw_candidates, draw_scripts
 from .ground import Ground
 from .observation import decode_observation
-from .overlay import draw_ego_text, draw_observed_goal, draw_observed_roads, draw_observed_vehicles
+from .overlay import (
+    draw_ego_text,
+    draw_observed_controls,
+    draw_observed_goal,
+    draw_observed_goals,
+    draw_observed_roads,
+    draw_observed_vehicles,
+)
 from .panel import draw_bottom, draw_top, panel_sizes
 from .snapshot import Snapshot, take_snapshot
 from .traffic import draw_agent_indices, draw_goal_indices, draw_goals, draw_trails, draw_vehicles
@@ -145,13 +153,24 @@ class SceneView:
         self._draw_lower_levels(canvas, camera, ground, snapshot)
         draw_observed_roads(canvas, camera, observation, self._followed_pose)
         draw_controls(canvas, camera, snapshot)
+        draw_observed_controls(canvas, camera, observation, self._followed_pose)
         self._draw_vehicles(canvas, camera, ground, snapshot)
         draw_observed_vehicles(canvas, camera, observation, self._followed_pose, self._sizes.text)
-        draw_observed_goal(canvas, camera, observation, self._followed_pose, self.batch.config.goal_radius_m)
+        radius_m = self.batch.config.goal_radius_m
+        draw_observed_goals(canvas, camera, observation, self._followed_pose, radius_m, self._sizes.text)
+        draw_observed_goal(canvas, camera, observation, self._followed_pose, radius_m)
         self._draw_panel(canvas, camera, snapshot)
         if self.agent < snapshot.roles.num_agents:
             draw_ego_text(canvas, self._sizes, observation, f"agent {self.agent}", int(snapshot.state[self.agent]),
-                          bool(self.batch.waits[index]))
+                          bool(self.batch.waits[index]), self._notes(snapshot, index))
+
+    def _notes(self, snapshot, index):
+        """Lines about what the followed agent does not observe: its disturbances that are on, and its hidden values."""
+        disturbances = {"blind": "partner_blindness is on", "braking": "phantom_braking is on"}
+        notes = [text for name, text in disturbances.items() if getattr(snapshot, name)[self.agent]]
+        varied = varied_parameters(self.batch.config.hidden)
+        hidden = self.batch.hidden if varied else {}
+        return notes + [f"{name} {hidden[name][index]:.2f}, hidden" for name in varied]
 
     def _draw_lower_levels(self, canvas, camera, ground, snapshot):
         """Draws the vehicles below the highest level of the roads, each level covered by the roads of the next."""

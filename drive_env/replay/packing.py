@@ -10,11 +10,11 @@ import numpy as np
 
 from ..action_space import action_dimensions
 from ..batch import OUTCOMES, REWARD_TERMS
-from ..config import varied_parameters
+from ..config import DISTURBANCES, disturbances_of, varied_parameters
 from ..fields import flat_values
 from ..scenes.levels import LEVEL_HEIGHT_M, levels_of, road_pieces
 from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES, OBJECT_KINDS, ROAD_KINDS
-from .trials import FLAGS, RecordedTrials, Trial, own_features
+from .trials import FLAGS, RecordedTrials, Trial, own_features, set_features
 
 CENTIMETRE = 0.01
 HEADING_QUANTUM_RAD = np.pi / 2**15
@@ -47,7 +47,7 @@ def pack_recording(recording: RecordedTrials) -> bytes:
     for number, roles in enumerate(recording.roles):
         _put_scene(store, f"scene{number}/", roles)
     for number, trial in enumerate(recording.trials):
-        _put_trial(store, f"trial{number}/", trial)
+        _put_trial(store, f"trial{number}/", trial, recording.rewarded)
     header = _header(recording) | {"arrays": store.index}
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     return zlib.compress(struct.pack("<I", len(text)) + text + b"".join(store.parts), 9)
@@ -119,7 +119,7 @@ def _put_scene(store, name, roles):
         store.put(f"{name}script_{field}", getattr(roles.scripts, field))
 
 
-def _put_trial(store, name, trial):
+def _put_trial(store, name, trial, rewarded):
     store.put(f"{name}goal_x_m", trial.goal_m[:, :, 0].T, EXACT)
     store.put(f"{name}goal_y_m", trial.goal_m[:, :, 1].T, EXACT)
     # 0 stands for any heading, and the headings themselves are from pi to 3 pi.
@@ -137,13 +137,18 @@ def _put_trial(store, name, trial):
     store.put(f"{name}present", trial.present.T)
     store.put(f"{name}follows_log", trial.follows_log.T)
     store.put(f"{name}rewards", trial.rewards.T, EXACT)
+    # One array per term: that of a term without a reward has no bytes.
+    for term, sums in zip(rewarded, np.moveaxis(trial.reward_sums, 2, 0), strict=True):
+        store.put(f"{name}reward_sum_{term}", sums.T, EXACT)
     store.put(f"{name}events", _bits(np.moveaxis(trial.events, 2, 0)).T)
     store.put(f"{name}flags", _bits([trial.flags[flag] for flag in FLAGS]).T)
+    store.put(f"{name}disturbances", _bits([trial.blind, trial.braking]).T)
     store.put(f"{name}outcome", trial.outcome.T)
     store.put(f"{name}light_state", trial.light_state.T)
     store.put(f"{name}script_frame", trial.script_frame.T)
     store.put(f"{name}actions", _series(trial.actions), ACTION_QUANTUM)
     store.put(f"{name}own", _series(trial.own), OBSERVED_QUANTUM, SECOND_ORDER)
+    store.put(f"{name}sets", _series(trial.sets), OBSERVED_QUANTUM, SECOND_ORDER)
 
 
 def _bits(arrays):
@@ -160,12 +165,15 @@ def _header(recording: RecordedTrials) -> dict:
     config, own = recording.config, own_features(recording.layout)
     return {
         "config": {name: value for name, value in flat_values(config).items() if name in CONFIG_FIELDS},
-        "terms": REWARD_TERMS, "drawn_terms": _drawn_terms(config), "hidden": varied_parameters(config.hidden),
+        "terms": REWARD_TERMS, "rewarded": recording.rewarded,
+        "drawn_terms": _drawn_terms(config), "hidden": varied_parameters(config.hidden),
+        "disturbances": {name: 1 << DISTURBANCES.index(name) for name in disturbances_of(config)},
         "controls": [{"name": one.name, "unit": one.unit} for one in action_dimensions(config)],
         "events": recording.events, "flags": FLAGS, "outcomes": OUTCOMES,
         "object_kinds": OBJECT_KINDS, "road_kinds": ROAD_KINDS,
         "control_kinds": CONTROL_KINDS, "light_states": LIGHT_STATES,
         "own": [_feature(feature) for feature in own],
+        "sets": [_feature(feature) | {"slots": feature.slots} for feature in set_features(recording.layout)],
         "slots": [_feature(feature) for feature in recording.layout.values() if feature not in own],
         "scenes": [_scene_header(roles) for roles in recording.roles],
         "trials": [_trial_header(trial) for trial in recording.trials],

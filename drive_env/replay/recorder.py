@@ -10,10 +10,11 @@ from ..action_space import action_dimensions, bins_of_index
 from ..batch import Batch
 from ..config import varied_parameters
 from ..errors import CallError, checked_int
+from ..reports import reward_metrics
 from ..roles import Roles
 from ..sub_batch import check_is_whole
 from .recording import Recording
-from .trials import FLAGS, Trial, events_of, own_features
+from .trials import FLAGS, Trial, events_of, own_features, set_features
 
 
 class Frame(NamedTuple):
@@ -31,10 +32,14 @@ class Frame(NamedTuple):
     follows_log: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
+    reward_sums: np.ndarray
     events: np.ndarray
     flags: np.ndarray
     outcome: np.ndarray
     own: np.ndarray
+    sets: np.ndarray
+    blind: np.ndarray
+    braking: np.ndarray
     light_state: np.ndarray
     script_frame: np.ndarray
 
@@ -79,6 +84,9 @@ class Recorder:
         self.batch, self.world = batch, checked_int("world", world, 0, batch.num_worlds - 1)
         self._layout = batch.observation_layout()
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
+        places = np.arange(batch.observation_size)
+        self._sets = np.concatenate([places[:0], *(places[one.slice] for one in set_features(self._layout))])
+        self._reward_metrics = reward_metrics(batch.config)
         self._roles: list[Roles] = []
         self._trials: list[_OpenTrial] = []
         self._episode = 0
@@ -142,6 +150,7 @@ class Recorder:
         onsets = batch.step_events(self.world)
         # The first frame of a trial has no events and no actions: those in the batch belong to the step before.
         events = np.stack([onsets[event][:count] for event in events_of(batch.config)], axis=1) & acted
+        observations = batch.float_observations(agents)
         actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
         return Frame(
             goal_m=state["goal_m"][:count],
@@ -149,9 +158,12 @@ class Recorder:
             respawns=state.get("respawns", np.zeros(count, np.int32))[:count],
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], follows_log=vehicles["follows_log"],
-            actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(), events=events,
+            actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(),
+            reward_sums=np.stack([state[metric][:count] for metric in self._reward_metrics], axis=1),
+            events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
-            outcome=batch.outcome[agents].copy(), own=batch.float_observations(agents)[:, self._own],
+            outcome=batch.outcome[agents].copy(), own=observations[:, self._own], sets=observations[:, self._sets],
+            **{name: state.get(name, np.zeros(count, bool))[:count] for name in ("blind", "braking")},
             light_state=batch.light_states(self.world),
             script_frame=state.get("script_frame", np.zeros(0, np.int32)))
 

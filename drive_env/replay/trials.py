@@ -8,6 +8,7 @@ import numpy as np
 
 from ..config import DriveConfig
 from ..layout import SETS, Feature
+from ..reports import reward_metrics
 from ..roles import Roles
 
 FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_step", "first", "removed",
@@ -39,9 +40,12 @@ class Trial:
         z_m: (F, vehicles) float32, height of the road under it; 0 where no roads lie above each other.
         follows_log: (F, vehicles) bool, whether it replays its log, which rule-based vehicles may be handed back to.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
-        rewards: (F, R) float32. events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
+        rewards: (F, R) float32. reward_sums: (F, R, terms) float32, of the trial so far, by `RecordedTrials.rewarded`.
+        events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
+        sets: (F, R, floats) float32, the slots of each of `set_features`, one feature after another.
+        blind, braking: (F, R) bool, whether that disturbance is on, as in `Batch.trial_state`.
         light_state: (F, controls) uint8, what the traffic lights of the scene show after the step.
         script_frame: (F, scripts) int32, steps that the log of each of `Roles.scripts` has run; 0 while it waits, -1
             where its option was not drawn.
@@ -66,10 +70,14 @@ class Trial:
     follows_log: np.ndarray
     actions: np.ndarray
     rewards: np.ndarray
+    reward_sums: np.ndarray
     events: np.ndarray
     flags: dict[str, np.ndarray]
     outcome: np.ndarray
     own: np.ndarray
+    sets: np.ndarray
+    blind: np.ndarray
+    braking: np.ndarray
     light_state: np.ndarray
     script_frame: np.ndarray
 
@@ -93,10 +101,25 @@ class RecordedTrials:
         """Those of `EVENTS` that the config has."""
         return events_of(self.config)
 
+    @property
+    def rewarded(self) -> tuple[str, ...]:
+        """Those of `REWARD_TERMS` that the reward has: the terms of every config, and others with a weight or range."""
+        return tuple(metric.removeprefix("reward_") for metric in reward_metrics(self.config))
+
 
 def events_of(config: DriveConfig) -> tuple[str, ...]:
     """Those of `EVENTS` that a config has."""
     return EVENTS if config.traffic_controls else EVENTS[:3]
+
+
+RECORDED_SETS = ("candidates", "controls", "goals")
+"""The sets of an observation that are recorded; the page selects vehicles and road segments itself."""
+
+
+def set_features(layout: dict[str, Feature]) -> list[Feature]:
+    """The features of `RECORDED_SETS` that have slots."""
+    return [feature for feature in layout.values()
+            if feature.slots and feature.name.partition("/")[0] in RECORDED_SETS]
 
 
 def own_features(layout: dict[str, Feature]) -> list[Feature]:

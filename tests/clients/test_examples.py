@@ -14,6 +14,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RUNS = [
     ("foreign_code.py", ["--steps", "200"], (), r"steps \d+, best return -?\d"),
     ("flat_batch.py", ["--steps", "80"], (), r"steps 10240, of which \d{4,5} count.*\n.*'offroad': \d+"),
+    ("behaviour_cloning.py", [], ("torch",), r"of 16 scenes\n(.*\n)*clone: goal 0\.[3-9]"),
     # Learners learn: a random policy reaches 5 of 100 goals.
     ("recurrent.py", ["--steps", "150000"], ("torch",), r"steps 15\d{4}, .*, goal (0\.[5-9]|1\.0)"),
     ("cleanrl_ppo.py", ["--total-timesteps", "70000"], ("torch",), r"steps 7\d{4}, .* goal (0\.[5-9]|1\.0)"),

@@ -1,5 +1,7 @@
 """Do charts show their data?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,12 @@ for package in ("cv2", "PIL", "matplotlib"):
 
 from bare_scene import bare_scene
 from PIL import Image
+from staged_controls import STOP, YIELD, controls_of
 
 from drive_env import ConfigError, DriveConfig, generate_scene
 from drive_env.render import plot_metrics, plot_scene
 from drive_env.reports import MetricValue
+from drive_env.tasks import gates, hidden_exit
 
 
 def words(path):
@@ -51,6 +55,29 @@ def test_a_log_is_drawn_with_its_parts(tmp_path):
         assert label in words(tmp_path / "log.svg")
     plot_scene(scene, tmp_path / "still.svg", DriveConfig(others="static"))
     assert "log-replay" not in words(tmp_path / "still.svg")
+
+
+def test_lights_and_signs_are_drawn_with_their_counts(tmp_path):
+    plot_scene(generate_scene("town", seed=3, agents=2, lights=True), tmp_path / "lights.svg")
+    assert "traffic lights 12" in words(tmp_path / "lights.svg")
+    scene = bare_scene([(0.0, 0.0, 0.0)], roads=[("lane", [(0.0, 0.0), (40.0, 0.0)])])
+    controls = controls_of([STOP, YIELD, YIELD], [(x, 4, x, -4) for x in (10, 20, 30)])
+    plot_scene(replace(scene, traffic_controls=controls), tmp_path / "signs.svg")
+    drawn = words(tmp_path / "signs.svg")
+    assert "stop signs 1" in drawn and "yield signs 2" in drawn and "traffic lights" not in drawn
+
+
+def test_scripts_and_candidate_goals_are_drawn_with_the_names_of_options(tmp_path):
+    plot_scene(gates(seeds=[4]).scenes[0], tmp_path / "gates.svg")
+    drawn = words(tmp_path / "gates.svg")
+    assert "script lines 2, scripts 4" in drawn and "candidate goals" not in drawn
+    for group in range(2):
+        assert f"group {group}, options 0, 1" in drawn
+    plot_scene(hidden_exit(seeds=[4]).scenes[0], tmp_path / "exits.svg")
+    assert "candidate goals 3" in words(tmp_path / "exits.svg") and "script" not in words(tmp_path / "exits.svg")
+    # An object that no script moves under the config has no option.
+    plot_scene(gates(seeds=[4]).scenes[0], tmp_path / "still.svg", DriveConfig(others="static", agents_per_world=1))
+    assert "script" not in words(tmp_path / "still.svg")
 
 
 def test_a_scene_without_roads_is_drawn(tmp_path):

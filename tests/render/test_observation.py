@@ -1,5 +1,7 @@
 """Is an observation decoded as what is there, and does the follow view show exactly that?"""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,10 @@ for package in ("cv2", "PIL"):
 
 from bare_scene import bare_scene, drive, started
 from pixels import of_colour
+from staged_controls import STOP, controls_of
 
 from drive_env import Batch, DriveConfig, generate_scene
-from drive_env.render import SceneView, colours
+from drive_env.render import SceneView, colours, overlay
 from drive_env.render.observation import decode_observation, to_scene_frame
 from drive_env.render.panel import panel_sizes
 
@@ -69,13 +72,35 @@ def test_segments_lie_on_the_map():
     assert set(roads["kind"].round()) == {3.0}
 
 
+def test_the_follow_view_writes_disturbances_that_are_on_and_hidden_values(monkeypatch):
+    """The lines of the text are those that the canvas is asked to draw."""
+    written = []
+    draw = overlay.Canvas.text
+    monkeypatch.setattr(overlay.Canvas, "text", lambda canvas, x, y, text, *more, **named: (
+        written.append(text), draw(canvas, x, y, text, *more, **named))[1])
+    disturbances = {"partner_blindness": 1.0, "trigger_probability": 0.2, "duration_s": 0.3}
+    with started(generate_scene("town", agents=6), disturbances=disturbances,
+                 hidden={"throttle_gain": (0.5, 1.5)}) as batch:
+        seen = set()
+        for _ in range(30):
+            for agent in range(6):
+                written.clear()
+                SceneView(batch, size=(400, 400), view="follow", agent=agent).frame()
+                is_blind = bool(batch._core.state["blind_steps"][0, agent])
+                assert ("partner_blindness is on" in written) == is_blind
+                assert f"throttle_gain {batch.hidden['throttle_gain'][agent]:.2f}, hidden" in written
+                seen.add(is_blind)
+            drive(batch)
+    assert seen == {True, False}
+
+
 def test_a_removed_agent_observes_nothing():
     scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 8.0, 0.0)], goals=[(4.0, 0.0), (90.0, 8.0)], speeds=[9.0, 0.0])
     with started(scene, trial_steps=20) as batch:
         drive(batch, 5)
         assert batch.removed.tolist() == [True, False]
         observation = observation_of(batch, 0)
-        assert not observation.present and len(observation.partner_slots) == len(observation.road_slots) == 0
+        assert not observation.present and not any(map(len, observation.slots.values()))
         picture = SceneView(batch, size=SIZE, view="follow", agent=0).frame()
         assert observed(picture).sum() == 0
 
@@ -127,6 +152,42 @@ def test_the_follow_view_draws_exactly_the_segments_that_are_observed():
     mask = of_colour(picture, colours.OBSERVED_ROAD, tolerance=8)
     drawn = {road for road, middle in enumerate(middles) if near(mask, place_of(middle, (0.0, 0.0, 2.5)), 3)}
     assert drawn == expected
+
+
+def test_the_follow_view_frames_exactly_the_lights_and_signs_that_are_observed():
+    lines_m = [(12.0, 8.0, 12.0, 4.0), (-20.0, 10.0, -16.0, 10.0), (24.0, -14.0, 24.0, -18.0)]
+    scene = bare_scene([(0.0, 0.0, 0.6)], goals=[(-40.0, 40.0)], roads=[("lane", [(-30.0, 0.0), (30.0, 0.0)])])
+    scene = dataclasses.replace(scene, traffic_controls=controls_of(
+        [STOP] * 3, lines_m, [[0] * 3] * scene.objects.frame_count, lanes=[0] * 3))
+    with started(scene, traffic_controls=True, observation={"controls": 2, "partners": 0}) as batch:
+        picture = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame()
+        count = len(observation_of(batch, 0).slots["controls"])
+    mask = of_colour(picture, colours.OBSERVED, tolerance=8)
+    middles = [((left_x + right_x) / 2, (left_y + right_y) / 2) for left_x, left_y, right_x, right_y in lines_m]
+    framed = {index for index, middle in enumerate(middles) if near(mask, place_of(middle, (0.0, 0.0, 0.6)), 16)}
+    assert count == 2 and framed == {0, 1}
+
+
+def test_the_follow_view_rings_the_observed_candidate_goals_and_no_hidden_goal():
+    candidates = [(20.0, 14.0), (30.0, -12.0), (-12.0, -16.0)]
+    scene = dataclasses.replace(bare_scene([(0.0, 0.0, 0.6)]), candidate_goals_m=np.array(candidates, np.float32))
+    for reveal_s, lines in ((0.0, 0), (None, 1)):
+        with started(scene, observation={"candidates": 3, "goal_reveal_s": reveal_s}, goal_radius_m=3.0) as batch:
+            picture = SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame()
+            goal = batch.trial_state()["goal_m"][0]
+        mask = of_colour(picture, colours.OBSERVED, tolerance=40)
+        assert all(near(mask, place_of((x + 3.0, y), (0.0, 0.0, 0.6)), 2) for x, y in candidates)
+        # The straight line to the goal, halfway.
+        assert near(mask, place_of(goal / 2, (0.0, 0.0, 0.6)), 3) == lines
+
+
+def test_the_follow_view_rings_the_goals_that_follow_the_current_one():
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(10.0, 0.0)], roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
+    config = {"on_goal": "next", "goal_spacing_m": 12.0, "goal_radius_m": 2.0, "observation": {"goals": 3, "roads": 0}}
+    with started(scene, **config) as batch:
+        mask = of_colour(SceneView(batch, size=SIZE, view="follow", span_m=SPAN_M).frame(), colours.OBSERVED, 40)
+    for x_m, drawn in ((10.0, True), (22.0, True), (34.0, True), (46.0, False)):
+        assert near(mask, place_of((x_m, 2.0), (0.0, 0.0, 0.0)), 2) == drawn
 
 
 def test_the_speeds_of_partners_are_written():

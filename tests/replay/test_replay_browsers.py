@@ -141,6 +141,54 @@ def test_the_panel_shows_the_distance_to_the_goal_of_the_step(chromium, tmp_path
     assert page.console() == []
 
 
+def test_the_panel_shows_the_reward_of_every_term(chromium, tmp_path):
+    """A car at 10 m/s along a lane reaches its goal at 20 m in step 19: 0.02 a step for the lane, then 1."""
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(20.0, 0.0)], speeds=[10.0],
+                       roads=[("lane", [(0.0, 0.0), (90.0, 0.0)])])
+    reward = {"goal": 1.0, "progress_per_m": 0.0, "lane_alignment_per_s": 0.2}
+    recording = coasted(scene, 20, reward=reward, goal_radius_m=1.5)
+    page = opened(chromium, tmp_path, recording, "#agent=0")
+    for step, rows in ((0, []), (5, ["lane_alignment +0.020 +0.100", "sum +0.020 +0.100"]),
+                       (19, ["goal +1.000 +1.000", "lane_alignment +0.020 +0.380", "sum +1.020 +1.380"])):
+        page.run("replay.goTo(arguments[0])", step)
+        page.rest()
+        words = " ".join(page.text("#section-reward").split())
+        assert all(row in words for row in rows)
+        assert "0 in the whole episode: collision, offroad, progress" in words
+    assert page.console() == []
+
+
+def test_the_page_has_the_observed_goals_lights_and_signs_where_they_are(chromium, tmp_path):
+    """Two trials of agents in a town with lights; the page must have what the observation vectors have."""
+    scene = generate_scene("town", seed=3, agents=4, lights=True)
+    config = DriveConfig(traffic_controls=True, on_goal="next", goal_spacing_m=20.0, trial_steps=15, max_trials=2,
+                         observation={"controls": 3, "goals": 2}, on_collision="ignore", on_offroad="ignore")
+    with Batch(scene, config=config, seed=2) as batch:
+        recorder, layout, seen = Recorder(batch), batch.observation_layout(), []
+        batch.reset()
+        for _ in range(12):
+            recorder.capture()
+            seen.append(batch.observations.copy())
+            batch.step(np.full(batch.num_agents, THROTTLE))
+    page = opened(chromium, tmp_path, recorder.recording(), "#agent=2&step=11")
+    for agent in range(4):
+        found = page.run("return replay.observationOf(replay.trials[0], arguments[0], 11)", agent)
+        for name in ("controls", "goals"):
+            stored = {full.partition("/")[2]: seen[11][agent, one.slice] / one.scale
+                      for full, one in layout.items() if full.startswith(f"{name}/")}
+            filled = stored["kind"] > 0
+            assert filled.any() and len(found[name]) == filled.sum()
+            for short, values in stored.items():
+                assert [one[short] for one in found[name]] == pytest.approx(values[filled].tolist(), abs=0.01), short
+        for control in found["controls"]:
+            ends_m = np.array(control["line"]).ravel()
+            assert np.abs(scene.traffic_controls.line_m - ends_m).max(axis=1).min() < 0.03
+    page.run("document.getElementById('section-sets').open = true")
+    page.rest()
+    words = page.text("#section-sets")
+    assert "current goal" in words and "goal 1 later" in words and "light, " in words and page.console() == []
+
+
 def test_an_agent_that_respawns_jumps_to_its_start(chromium, tmp_path):
     """A car at 10 m/s is within 2.5 m of its goal at 20 m in step 18, and drives from 0 m again. Until then it
     is drawn where it was in step 17; its trail begins at the start, and the flash of the event is at the goal."""
@@ -230,7 +278,34 @@ def test_the_page_shows_actions_and_observations_of_disturbed_steps(chromium, tm
     page.rest()
     seen_m = page.run(f"return replay.observationOf(replay.trials[0], {agent}, 3).vehicles.map(({{ahead}}) => ahead)")
     assert seen_m == pytest.approx(ahead_m.tolist(), abs=0.02)
-    assert "+0.25" in page.text("#section-now") and "none" not in page.text("#section-now")
+    words = page.text("#section-now")
+    assert "+0.25" in words and "none" not in words and "phantom_braking on" in words and "partner" not in words
+
+
+def test_the_page_names_the_disturbance_that_is_on_and_a_blind_agent_observes_no_vehicles(chromium, tmp_path):
+    disturbances = {"partner_blindness": 1.0, "phantom_braking": 1.0, "trigger_probability": 0.1, "duration_s": 0.5}
+    with started(generate_scene("intersection", seed=1, agents=6), disturbances=disturbances, trial_steps=25,
+                 on_collision="ignore", on_offroad="ignore", observation={"partners": 5}) as batch:
+        recorder, kind, filled, left = Recorder(batch), batch.observation_layout()["partners/kind"].slice, [], []
+        for _ in range(25):
+            recorder.capture()
+            filled.append((batch.observations[:, kind] > 0).sum(axis=1))
+            left.append([batch._core.state[name][0] > 0 for name in ("blind_steps", "braking_steps")])
+            drive(batch)
+    (blind, braking), filled = np.moveaxis(np.array(left), 1, 0), np.array(filled)
+    assert blind.any() and braking.any() and not filled[blind].any()
+    trial = recorder.recording().trials[0]
+    assert (trial.blind == blind).all() and (trial.braking == braking).all()
+    page = opened(chromium, tmp_path, recorder.recording(), "#agent=0")
+    for step, agent in np.argwhere(blind | braking)[::7].tolist():
+        page.run("replay.selectAgent(arguments[0]); replay.goTo(arguments[1])", agent, step)
+        page.rest()
+        words = page.text("#section-now")
+        assert ("partner_blindness on" in words) == blind[step, agent]
+        assert ("phantom_braking on" in words) == braking[step, agent]
+        count = "return replay.observationOf(replay.trials[0], arguments[0], arguments[1]).vehicles.length"
+        assert page.run(count, agent, step) == filled[step, agent]
+    assert page.console() == []
 
 
 def test_the_legend_has_log_replay_vehicles_where_rule_based_ones_are_handed_back(chromium, tmp_path):

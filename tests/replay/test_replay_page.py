@@ -155,8 +155,13 @@ def test_what_was_drawn_for_the_agent_is_on_the_panel(page, played):
         gain = recorded.array("trial0/hidden")[0, agent]
         words = page.text("#section-drawn")
         assert f"offroad \u2212{-weight:.3f}" in words and f"throttle_gain {gain:.3f}" in words
-        assert f"\u2212{-weight:.2f} each" in page.run(
-            "return [...document.querySelectorAll('#section-reward th')].map((one) => one.title).join()")
+    # An agent with an event has a row of the reward for it, whose title is the drawn weight.
+    agent = page.run("return replay.trials[0].events.find(({name}) => name === 'offroad').agent")
+    weight = recorded.array("trial0/weights")[REWARD_TERMS.index("offroad"), agent]
+    page.run("replay.selectAgent(arguments[0])", agent)
+    page.rest()
+    assert f"\u2212{-weight:.3f} each" in page.run(
+        "return [...document.querySelectorAll('#section-reward th')].map((one) => one.title).join()")
 
 
 def filled_slots(observation, layout, *names):

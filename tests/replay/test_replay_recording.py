@@ -280,6 +280,35 @@ def test_violations_drawn_weights_and_hidden_values_are_on_the_page():
     assert (page.array("trial0/hidden") != page.array("trial1/hidden")).all()
 
 
+def test_the_reward_of_every_term_is_on_the_page():
+    """It is the weight of the term times its fact, summed over the trial so far."""
+    config = DriveConfig(reward_terms=True, trial_steps=80, max_trials=2, reward_ranges={"offroad": (-0.5, -0.1)},
+                         reward={"progress_per_m": 0.02, "lane_alignment_per_s": 0.1, "time_per_s": -0.05})
+    facts, weights, seen = [], [], set()
+    with Batch(generate_scene("intersection", seed=5, agents=6), config=config, seed=3) as batch:
+        recorder = Recorder(batch)
+
+        def store():
+            facts.append(batch.reward_terms.copy())
+            weights.append(batch.reward_weights)
+
+        rollout(batch, recorder, OddAgentsAtRandom(batch, 1), 2, store)
+        page = Page(recorder.recording().html())
+    rewarded = ["goal", "collision", "offroad", "progress", "time", "lane_alignment"]
+    assert page.header["rewarded"] == rewarded
+    terms, first = np.array(facts) * np.array(weights), 0
+    for number, trial in enumerate(page.header["trials"]):
+        so_far = np.cumsum(terms[first : first + trial["frames"]], axis=0)
+        for term in rewarded:
+            stored = page.frames(f"trial{number}/reward_sum_{term}")
+            assert stored == pytest.approx(so_far[..., REWARD_TERMS.index(term)], abs=1e-5), term
+            seen |= {term} if stored.any() else set()
+        sums = sum(page.frames(f"trial{number}/reward_sum_{term}") for term in rewarded)
+        assert sums == pytest.approx(np.cumsum(page.frames(f"trial{number}/rewards"), axis=0), abs=1e-4)
+        first += trial["frames"]
+    assert seen >= {"offroad", "progress", "time", "lane_alignment"}
+
+
 def test_drawn_scripts_and_candidate_goals_are_on_the_page():
     task, drawn = hidden_closure(trials=2, seeds=[5]), []
     scene = replace(task.scenes[0], candidate_goals_m=np.array([[60.0, 0.0], [70.0, 0.0]], np.float32))

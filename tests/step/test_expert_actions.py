@@ -27,15 +27,20 @@ from scripted_scenes import (
 import drive_env
 from drive_env import Batch, DriveConfig, SceneError, generate_scene
 from drive_env.binding import choices
+from drive_env.config import action_types
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "actions.md"
 
 REAL = ("pufferdrive/map_942.bin", "pufferdrive/map_000.bin", "gpudrive/test.json",
         "gpudrive/tfrecord-00000-of-01000_325.json")
 
-OTHER_MODELS = tuple(model for model in choices("dynamics") if model != "bicycle")
+OTHER_MODELS = tuple((model, action_type) for action_type in ("continuous", "discrete")
+                     for model in choices("dynamics") if model != "bicycle" and action_type in action_types(model))
+"""Models with their action types."""
 MODEL_SCENES = (REAL[0], REAL[3])
-MODEL_LIMITS_M = {"delta_local": (0.0, 0.0), "state": (0.0, 0.0), "jerk": (1.2, 2.5)}
+MODEL_LIMITS_M = {("delta_local", "continuous"): (0.0, 0.0), ("state", "continuous"): (0.0, 0.0),
+                  ("jerk", "continuous"): (1.2, 2.5), ("jerk", "discrete"): (1.2, 2.5),
+                  ("single_track", "discrete"): (0.6, 1.5)}
 """Bounds of the mean and the largest average displacement error; 0.5 and 1.5 of models that are not listed."""
 
 ACTION_TYPES = ("discrete", "multi_discrete", "continuous")
@@ -81,22 +86,23 @@ def table_row(scene_file, action_type):
             f"{average_m.max():.2f} | {final_m.mean():.2f} | {final_m.max():.2f} | {100 * clipped:.0f}% |")
 
 
-def model_row(model, scene_file):
+def model_row(model, action_type, scene_file):
     """The row of docs/actions.md, in its table of models."""
-    errors, expert = replay(drive_env.load_scene(samples.sample(scene_file)), action_type="continuous", dynamics=model)
+    errors, expert = replay(drive_env.load_scene(samples.sample(scene_file)), action_type=action_type, dynamics=model)
     average_m, final_m = displacement_errors(errors)
     clipped = expert.clipped[expert.valid].mean()
-    return (f"| `{model}` | `{Path(scene_file).name}` | {len(average_m)} | {average_m.mean():.2f} | "
-            f"{average_m.max():.2f} | {final_m.mean():.2f} | {final_m.max():.2f} | {100 * clipped:.0f}% |")
+    return (f"| `{model}` | `\"{action_type}\"` | `{Path(scene_file).name}` | {len(average_m)} | "
+            f"{average_m.mean():.2f} | {average_m.max():.2f} | {final_m.mean():.2f} | {final_m.max():.2f} | "
+            f"{100 * clipped:.0f}% |")
 
 
 @pytest.mark.parametrize("scene_file", MODEL_SCENES)
-@pytest.mark.parametrize("model", OTHER_MODELS)
-def test_the_other_models_replay_a_real_log_within_the_distances_of_the_docs(model, scene_file):
-    row = model_row(model, scene_file)
+@pytest.mark.parametrize("model, action_type", OTHER_MODELS)
+def test_the_other_models_replay_a_real_log_within_the_distances_of_the_docs(model, action_type, scene_file):
+    row = model_row(model, action_type, scene_file)
     assert row in PAGE.read_text().splitlines()
-    mean_m, largest_m = (float(re.split(r" *\| *", row)[column]) for column in (4, 5))
-    mean_limit_m, largest_limit_m = MODEL_LIMITS_M.get(model, (0.5, 1.5))
+    mean_m, largest_m = (float(re.split(r" *\| *", row)[column]) for column in (5, 6))
+    mean_limit_m, largest_limit_m = MODEL_LIMITS_M.get((model, action_type), (0.5, 1.5))
     assert mean_m <= mean_limit_m and largest_m <= largest_limit_m
 
 
@@ -270,6 +276,6 @@ if __name__ == "__main__":
     for scene_file in REAL:
         for action_type in ("continuous", "discrete"):
             print(table_row(scene_file, action_type))
-    for model in OTHER_MODELS:
+    for model, action_type in OTHER_MODELS:
         for scene_file in MODEL_SCENES:
-            print(model_row(model, scene_file))
+            print(model_row(model, action_type, scene_file))

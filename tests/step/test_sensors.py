@@ -173,6 +173,8 @@ def test_index_observations_drop_what_vectors_drop():
     ({"road_heading_noise_rad": 1}, {"roads": 0}, r"sensors\.road_heading_noise_rad is 1; with observation\.roads 0"),
     ({"partner_speed_noise_mps": 1}, {"type": "index"}, r"speed_noise_mps is 1; with observation\.type 'index' it"),
     ({"goal_position_noise_m": 1}, {"goal_reveal_s": 0}, r"noise_m is 1; with .* the goal is never observed, it"),
+    ({"partner_dropout": 1}, {"type": "image"}, r"partner_dropout is 1\.?0?; with observation\.type 'image', where"),
+    ({"ego_speed_noise_mps": 1}, {"type": "image"}, r"noise_mps is 1; with observation\.type 'image', where images"),
     ({"road_dropout": 2}, {}, r"sensors\.road_dropout is 2; it must be a number in \[0, 1\]")])
 def test_errors_without_effect_or_out_of_range_are_refused(sensors, observation, sentence):
     with pytest.raises(ConfigError, match=sentence):

@@ -1,5 +1,5 @@
-/* What did an agent observe? Its ego and trial features are recorded; observed vehicles and road segments follow from
- * the state by the rules of docs/observation.md. */
+/* What did an agent observe? Its ego and trial features, goals, lights and signs are recorded; observed vehicles and
+ * road segments follow from the state by the rules of docs/observation.md. */
 
 /* The frame of an agent's observation: an agent that waits keeps that of its last acting step. */
 function observedFrame(trial, agent, frame) {
@@ -18,15 +18,41 @@ function observationOf(trial, agent, frame) {
   return observation;
 }
 
-/* {present, own: quantity by name, vehicles: [...], roads: [...]}; x ahead and y left in the agent's frame. */
+/* {present, own: quantity by name, vehicles: [...], roads: [...], candidates: [...], controls: [...], goals: [...]}; x
+ * ahead and y left in the agent's frame. */
 function makeObservation(trial, agent, frame) {
   const own = ownFeatures(trial, agent, frame);
-  if (!(own["ego/present"] > 0)) return {present: false, own, vehicles: [], roads: []};
+  if (!(own["ego/present"] > 0)) return {present: false, own, vehicles: [], roads: [], ...emptySets()};
   const observed = observedFrame(trial, agent, frame), i = at(trial, agent, observed);
   const pose = {
     x: trial.x[i], y: trial.y[i], z: trial.z[i], cos: Math.cos(trial.heading[i]), sin: Math.sin(trial.heading[i])};
   const vehicles = observedVehicles(trial, agent, observed, pose), roads = observedRoads(trial, pose);
-  return {present: true, own, vehicles, roads};
+  return {present: true, own, vehicles, roads, ...observedSets(trial, agent, frame, pose)};
+}
+
+const emptySets = () => ({candidates: [], controls: [], goals: []});
+
+/* The filled slots of the recorded sets: quantities by name, with the points of the scene that they have. */
+function observedSets(trial, agent, frame, pose) {
+  const sets = emptySets(), values = trial.sets();
+  const floats = recording.sets.reduce((count, feature) => count + feature.slots, 0);
+  let first = agent * floats;
+  for (const feature of recording.sets) {
+    const [set, name] = feature.name.split("/");
+    for (let slot = 0; slot < feature.slots; slot++)
+      (sets[set][slot] ??= {})[name] = values[at(trial, first + slot, frame)] / feature.scale;
+    first += feature.slots;
+  }
+  for (const name of Object.keys(sets)) sets[name] = sets[name].filter((one) => one.kind > 0);
+  for (const one of [...sets.candidates, ...sets.goals]) one.point = toScene(pose, one.x, one.y);
+  for (const one of sets.controls)
+    one.line = [toScene(pose, one.left_x, one.left_y), toScene(pose, one.right_x, one.right_y)];
+  return sets;
+}
+
+/* The point of the scene that is so far ahead and to the left of a pose. */
+function toScene(pose, ahead, left) {
+  return [pose.x + ahead * pose.cos - left * pose.sin, pose.y + ahead * pose.sin + left * pose.cos];
 }
 
 function ownFeatures(trial, agent, frame) {
@@ -38,6 +64,7 @@ function ownFeatures(trial, agent, frame) {
 }
 
 function observedVehicles(trial, agent, frame, pose) {
+  if (isDisturbed(trial, agent, frame, "partner_blindness")) return [];
   const distances = new Float64Array(trial.vehicles);
   for (let vehicle = 0; vehicle < trial.vehicles; vehicle++) {
     const i = at(trial, vehicle, frame);

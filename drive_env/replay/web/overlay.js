@@ -1,6 +1,7 @@
 /* What is drawn for the selected agent? Its path, its goal, its path in the other trial, and its observation. */
 
-const OUTLINE_GAP_M = 0.7;
+const OUTLINE_GAP_M = 0.7, CONTROL_GAP_M = 0.9;
+const NEXT_GOAL_PX = 2, CANDIDATE_PX = 1, GOAL_NUMBER_FONT = "600 11px system-ui, sans-serif";
 
 function drawSelectedBelow(brush, trial, other, step) {
   const {agent} = view;
@@ -59,7 +60,10 @@ function drawGoal(brush, trial, agent, step) {
 
 function drawSelectedAbove(brush, trial, step) {
   const frame = clampStep(trial, step), {agent} = view;
-  if (view.observation) drawObservedVehicles(brush, trial, agent, step);
+  if (view.observation) {
+    drawObservedVehicles(brush, trial, agent, step);
+    drawObservedSets(brush, trial, agent, step);
+  }
   if (!trial.present[at(trial, agent, frame)]) return;
   outlineVehicle(brush, trial, agent, step, "--ink", 2.5);
 }
@@ -116,4 +120,45 @@ function drawObservedVehicles(brush, trial, agent, step) {
   context.stroke();
   context.restore();
   for (const {vehicle} of vehicles) outlineVehicle(brush, trial, vehicle, step, "--observed", 1.5);
+}
+
+/* A frame around every observed stop line, a ring around every observed candidate, and one with its number around every
+ * goal after the current one. */
+function drawObservedSets(brush, trial, agent, step) {
+  const {candidates, controls, goals} = observationOf(trial, agent, clampStep(trial, step)), {context} = brush;
+  context.save();
+  context.strokeStyle = context.fillStyle = colour("--observed");
+  context.lineJoin = "round";
+  context.lineWidth = 1.5;
+  for (const {line} of controls) frameLine(brush, line);
+  for (const {point} of candidates) ringGoal(brush, point, CANDIDATE_PX);
+  context.font = GOAL_NUMBER_FONT;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (const {point, number} of goals) {
+    if (Math.round(number) === 0) continue;
+    ringGoal(brush, point, NEXT_GOAL_PX);
+    context.fillText(String(Math.round(number)), ...toPixels(brush, ...point));
+  }
+  context.restore();
+}
+
+function ringGoal(brush, point, width) {
+  const {context, camera} = brush;
+  context.beginPath();
+  context.arc(...toPixels(brush, ...point), goalRadius(camera, MIN_MARKED_GOAL_PX), 0, 2 * Math.PI);
+  context.lineWidth = width;
+  context.stroke();
+}
+
+function frameLine(brush, [left, right]) {
+  const {context} = brush, length = Math.max(Math.hypot(left[0] - right[0], left[1] - right[1]), CONTROL_GAP_M);
+  const x = (CONTROL_GAP_M * (left[0] - right[0])) / length, y = (CONTROL_GAP_M * (left[1] - right[1])) / length;
+  const corners = [
+    [left[0] + x + y, left[1] + y - x], [right[0] - x + y, right[1] - y - x],
+    [right[0] - x - y, right[1] - y + x], [left[0] + x - y, left[1] + y + x]];
+  context.beginPath();
+  for (const corner of corners) context.lineTo(...toPixels(brush, ...corner));
+  context.closePath();
+  context.stroke();
 }

@@ -6,6 +6,7 @@ const DIVERGED_M = 1;
 const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
 const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
 const ACTION_HINT = "share of the limit, in the action just taken; to the left is positive";
+const DISTURBANCE_HINT = "a disturbance: it changes what the agent observes now, or does in the coming step";
 const NONE = "\u00b7";
 
 class AgentPanel {
@@ -38,7 +39,8 @@ class AgentPanel {
       this.section("channels", "Channels of the step", this.channels(columns)),
       this.section("own", "Observation: ego and trial features", this.own(columns)),
       this.section("vehicles", "Observation: vehicles", this.vehicles()),
-      this.section("roads", "Observation: roads", this.roads(columns)));
+      this.section("roads", "Observation: roads", this.roads(columns)),
+      ...(recording.sets.length ? [this.section("sets", "Observation: goals, lights and signs", this.sets())] : []));
   }
 
   section(name, title, ...content) {
@@ -115,25 +117,36 @@ class AgentPanel {
       })),
       ...recording.controls.map((control, dimension) => tableRow(
         control.name, this.each(action(dimension)), ACTION_HINT)),
+      ...Object.keys(recording.disturbances).map((name) => tableRow(name,
+        this.each((trial, frame) => (isDisturbed(trial, agent, frame, name) ? "on" : "off")), DISTURBANCE_HINT)),
     ];
     return table("State and action", columns.length ? ["", ...columns] : [], rows);
   }
 
+  /* One row per term that is not 0 throughout the episode, so that all trials of one have the same rows. */
   reward(columns) {
-    const {agent} = view, digits = 2;
-    const term = (bit, ofStep) => (trial, frame) =>
-      fixed(rewardUpTo(recording, trial, agent, frame, ofStep ? frame : 0).terms[bit], digits, true);
-    const weights = (event) =>
-      shownTrials().map((trial) => fixed(weightOf(recording, trial, agent, event), 2, true)).join(", ");
-    const rows = recording.events.map((event, bit) =>
-      tableRow(event, [...this.each(term(bit, true)), ...this.each(term(bit, false))], `${weights(event)} each`));
+    const {agent} = view, digits = 3;
+    const episodes = new Set(shownTrials().map((trial) => trial.episode));
+    const played = trials.filter((trial) => episodes.has(trial.episode) && agent < trial.agents);
+    const isShown = recording.rewarded.map((_, term) => played.some((trial) => isRewarded(trial, agent, term)));
+    const row = (name, term) => {
+      const soFar = (trial, frame) => termUpTo(trial, agent, frame, term);
+      const ofStep = (trial, frame) => (frame ? soFar(trial, frame) - soFar(trial, frame - 1) : 0);
+      const cells = [ofStep, soFar].flatMap((read) =>
+        this.each((trial, frame) => fixed(read(trial, frame), digits, true)));
+      const weights = shownTrials().map((trial) => fixed(weightOf(recording, trial, agent, name), digits, true));
+      return tableRow(name, cells, `${weights.join(", ")} ${isEvent(name) ? "each" : "times its fact"}`);
+    };
+    const rows = recording.rewarded.flatMap((name, term) => (isShown[term] ? [row(name, term)] : []));
     rows.push(element("tr", {class: "sum"}, element("th", {scope: "row"}, "sum"),
       ...this.each((trial, frame) => fixed(trial.rewards[at(trial, agent, frame)], digits, true)),
-      ...this.each((trial, frame) => fixed(rewardUpTo(recording, trial, agent, frame).sum, digits, true))));
+      ...this.each((trial, frame) => fixed(rewardUpTo(trial, agent, frame), digits, true))));
     const names = columns.length
       ? ["", ...columns.map((name) => `${name}: step`), ...columns.map((name) => `${name}: so far`)]
       : ["", "this step", "this trial so far"];
-    return table("Reward by event", names, rows);
+    const zeros = recording.rewarded.filter((_, term) => !isShown[term]);
+    return element("div", {}, table("Reward by term", names, rows),
+      ...(zeros.length ? [hint(`0 in the whole episode: ${zeros.join(", ")}`)] : []));
   }
 
   /* What was drawn: options of scripts, weights of the reward and hidden values. Nothing where nothing is drawn. */
@@ -219,6 +232,33 @@ class AgentPanel {
     return table(caption, ["", "ahead m", "left m", "distance m", "m/s"], rows);
   }
 
+  sets() {
+    const lists = shownTrials().map((trial) => this.cells.part(
+      "div", () => (this.isOpen("sets") ? clampStep(trial, view.step) : -1),
+      (frame) => element("div", {}, ...(frame < 0 ? [] : this.setTables(trial, frame)))));
+    return element("div", {}, ...lists);
+  }
+
+  /* One table for each set that the config has, with the place of each filled slot. */
+  setTables(trial, frame) {
+    const observation = observationOf(trial, view.agent, frame);
+    const prefix = isComparing() ? `${trialName(recording, trial)}: ` : "";
+    const goalText = (number) => (number ? `goal ${number} later` : "current goal");
+    const rowOf = (name, ahead, left) => tableRow(name,
+      [ahead, left, Math.hypot(ahead, left)].map((value) => element("td", {}, fixed(value, 1))));
+    const rows = {
+      candidates: (one) => rowOf("candidate", one.x, one.y),
+      controls: (one) => rowOf(controlText(one), (one.left_x + one.right_x) / 2, (one.left_y + one.right_y) / 2),
+      goals: (one) => rowOf(goalText(Math.round(one.number)), one.x, one.y),
+    };
+    const features = recording.sets.filter((feature) => feature.name.endsWith("/kind"));
+    return features.map(({name, slots}) => {
+      const set = name.split("/")[0], filled = observation[set];
+      return table(`${prefix}${set}: ${filled.length} of ${slots} slots filled`,
+        ["", "ahead m", "left m", "distance m"], filled.map(rows[set]));
+    });
+  }
+
   roads(columns) {
     const count = (isCounted) => (trial, frame) => {
       if (!this.isOpen("roads")) return "";
@@ -240,6 +280,15 @@ function eventsOfAgent(trial, agent) {
   if (end && !events.some((event) => event.frame === end.frame && event.state === end.outcome))
     events.push({frame: end.frame, state: end.outcome, text: STATE_NAMES[end.outcome]});
   return events;
+}
+
+const isEvent = (term) => term in EVENT_STATES;
+
+/* The kind of an observed light or sign, and what a light shows. */
+function controlText(control) {
+  const kind = recording.control_kinds[Math.round(control.kind)];
+  const shown = ["red", "yellow", "green"].filter((name) => control[name] > 0.5);
+  return kind === "light" ? `light, ${shown[0] ?? "off"}` : `${kind} sign`;
 }
 
 function eventText(trial, event) {

@@ -43,9 +43,11 @@ function makeTrial(recording, scenes, number) {
     x: read("x_m"), y: read("y_m"), z: read("z_m"), heading: read("heading_rad"), speed: read("speed_mps"),
     present: read("present"),
     followsLog: read("follows_log"),
-    rewards: read("rewards"), eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
-    lights: read("light_state"), scriptFrame: read("script_frame"), actions: read("actions"),
-    own: once(() => read("own")),
+    rewards: read("rewards"), rewardSums: recording.rewarded.map((term) => read(`reward_sum_${term}`)),
+    eventBits: read("events"), flagBits: read("flags"), outcome: read("outcome"),
+    disturbances: read("disturbances"), lights: read("light_state"), scriptFrame: read("script_frame"),
+    actions: read("actions"),
+    own: once(() => read("own")), sets: once(() => read("sets")),
   };
   trial.ends = agentEnds(trial);
   trial.events = listEvents(recording, trial);
@@ -107,6 +109,11 @@ function hasWaited(recording, trial, agent, frame) {
   return frame > 0 && hasFlag(recording, trial, agent, frame - 1, "waits");
 }
 
+/* Whether a disturbance, by its name in the config, is on. */
+function isDisturbed(trial, agent, frame, name) {
+  return (trial.disturbances[at(trial, agent, frame)] & (recording.disturbances[name] ?? 0)) !== 0;
+}
+
 function vehicleName(scene, vehicle) {
   return vehicle < scene.agents ? `agent_${vehicle}` : `object ${scene.ids[vehicle]}`;
 }
@@ -126,18 +133,19 @@ function countStates(trial, frame) {
 /* The weight of a reward term for an agent. */
 const weightOf = (recording, trial, agent, term) => trial.weights[recording.terms.indexOf(term) * trial.agents + agent];
 
-/* Reward of an agent by event, and in total, over the frames from `from` to `frame`. */
-function rewardUpTo(recording, trial, agent, frame, from = 0) {
-  const terms = recording.events.map(() => 0);
+/* Reward of an agent over a trial up to a frame: by the index of a term, and in total. */
+const termUpTo = (trial, agent, frame, term) => trial.rewardSums[term][at(trial, agent, frame)];
+
+function rewardUpTo(trial, agent, frame) {
   let sum = 0;
-  for (let i = from; i <= frame; i++) {
-    sum += trial.rewards[at(trial, agent, i)];
-    if (hasFlag(recording, trial, agent, i, "invalid_step")) continue; // also with events, under a disturbance
-    recording.events.forEach((event, bit) => {
-      if (trial.eventBits[at(trial, agent, i)] & (1 << bit)) terms[bit] += weightOf(recording, trial, agent, event);
-    });
-  }
-  return {terms, sum};
+  for (let i = 0; i <= frame; i++) sum += trial.rewards[at(trial, agent, i)];
+  return sum;
+}
+
+/* Whether an agent gets a reward of a term, given by its index, in a trial. */
+function isRewarded(trial, agent, term) {
+  const first = at(trial, agent, 0);
+  return trial.rewardSums[term].subarray(first, first + trial.frames).some((sum) => sum !== 0);
 }
 
 function goalDistance(trial, agent, frame) {
