@@ -33,7 +33,7 @@ TEST(accelerations_are_the_published_ones) {
 }
 
 TEST(bounds_are_full_acceleration_and_hardest_braking) {
-    const drv_idm driver = drv_idm_default;
+    const drv_idm driver = published[0].driver;
     CHECK(drv_idm_acceleration_mps2(driver, 8.0f, 10.0f, 5.0f, 8.0f) == -8.0f, "braking is not bounded");
     CHECK(drv_idm_acceleration_mps2(driver, 8.0f, 10.0f, -3.0f, 8.0f) == -8.0f, "an overlap has another bound");
     CHECK(drv_idm_acceleration_mps2(driver, 0.0f, 10.0f, INFINITY, 0.0f) == 1.0f, "a free road has another bound");

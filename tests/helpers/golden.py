@@ -164,6 +164,13 @@ ROLLOUTS = {
                             "reward": {"red_light": -0.4}, "reward_terms": True},
     "town/observed_lights": {**TWO_TRIALS, "traffic_controls": True, "observation": {"controls": 5},
                              "action_type": "continuous"},
+    # Rule-based vehicles with parameters of their own.
+    "town/hurried": {**IGNORE_ALL, "trial_steps": 60, "others": "idm", "agents_per_world": 3, "traffic_controls": True,
+                     "idm": {"min_gap_m": 2.0, "headway_s": 0.6, "acceleration_mps2": 2.3, "braking_mps2": 3.5,
+                             "hardest_braking_mps2": 6.0, "speed_factor": 1.3}},
+    "intersection/impolite": {**IGNORE_ALL, "trial_steps": 80, "others": "idm", "agents_per_world": 2,
+                              "idm_lane_changes": True, "idm": {"speed_factor": 0.7}, "mobil": {
+                                  "politeness": 0.0, "threshold_mps2": 0.05, "safe_braking_mps2": 4.0}},
     # Roads above each other.
     "overpass/discrete": {**TWO_TRIALS, "on_goal": "ignore"},
     "overpass/detailed": {**IGNORE_ALL, "trial_steps": 60, "detailed_metrics": True, "traffic_controls": True,
@@ -178,8 +185,8 @@ ROLLOUTS = {
 
 PARAMETERS = {
     **{name: {"lights": True} for name in ("town/obeyed", "town/lights", "intersection/lights", "town/observed_lights",
-                                           "intersection/indexed_lights", "intersection/respawn")},
-    "intersection/lane_changes": {"arm_length_m": 200.0}}
+                                           "intersection/indexed_lights", "intersection/respawn", "town/hurried")},
+    **{f"intersection/{name}": {"arm_length_m": 200.0} for name in ("lane_changes", "impolite")}}
 """Name of a rollout to the parameters of its generated scenes."""
 
 ACCELERATION_BINS, STEERING_BINS = 7, 13
