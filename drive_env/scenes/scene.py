@@ -346,3 +346,10 @@ class Scene:
     def __repr__(self) -> str:
         return (f"Scene({self.name!r}, {self.objects.count} objects x {self.objects.frame_count} frames, "
                 f"{self.roads.count} roads)")
+
+
+def control_counts(scene: Scene) -> dict[str, int]:
+    """The number of traffic lights, stop signs and yield signs, by these words, of the kinds that the scene has."""
+    words = dict(zip(CONTROL_KINDS, ("traffic lights", "stop signs", "yield signs"), strict=True))
+    counts = {word: int((scene.traffic_controls.kind == code).sum()) for code, word in words.items()}
+    return {word: count for word, count in counts.items() if count}
