@@ -341,8 +341,8 @@ class DriveConfig(Checked):
     mobil: Nested[MOBILConfig, Fields] = nested(
         MOBILConfig(), "when rule-based vehicles change lanes; needs `idm_lane_changes`", core="mobil_{}")
     coplayers: float = setting(
-        0, "agents", "number (from 1 on) or share (below 1) of the agents of each world that are co-players, drawn for "
-        "every episode; reports leave co-players out by default", number_or_share(4095))
+        0, "agents", "number (int) or share (float) of the agents of each world that are co-players, drawn for every "
+        "episode; reports leave co-players out by default", number_or_share(4095))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
     hidden: Nested[HiddenConfig, Fields] = nested(

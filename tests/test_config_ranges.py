@@ -109,7 +109,7 @@ FIELDS = {
     "draw_reward_weights": switch(),
     "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
-    "coplayers": ((-1, -0.001, 1.5, 4096, 1e300, 10**400, *NOT_NUMBERS, None), (0, 0.25, 1, 3.0, 4095)),
+    "coplayers": ((-1, -0.001, 1.0, 1.5, 3.0, 4096, 1e300, 10**400, *NOT_NUMBERS, None), (0, 0.0, 0.25, 1, 4095)),
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
     "hidden": group(HiddenConfig, {"steering_gain": (0.5, 1.5)}, "steering_gain"),
     "sensors": group(SensorConfig, {"partner_dropout": 0.5}, 0.5),
