@@ -187,6 +187,11 @@ class HiddenConfig(Checked, group="hidden"):
         choice(*choices("hidden_per")))
 
 
+LIMITS_WITHOUT_EFFECT = {
+    "invertible_bicycle": ("max_steering_rad",), "jerk": ("max_acceleration_mps2",),
+    **dict.fromkeys(("delta_local", "state"), ("max_acceleration_mps2", "max_steering_rad"))}
+"""Limits of `DynamicsConfig` that do not limit the motion of a vehicle model."""
+
 HIDDEN_PARAMETERS = tuple(ffi.string(lib.drv_hidden_name(code)).decode() for code in range(lib.DRV_HIDDEN_COUNT))
 """The hidden parameters, in the order of the core."""
 
@@ -436,6 +441,7 @@ class DriveConfig(Checked):
 
         # The rest, by groups of fields.
         self._check_rule_based()
+        self._check_limits(model)
         self._check_hidden(model)
         self._check_traffic_controls()
         self._check_goals()
@@ -461,6 +467,14 @@ class DriveConfig(Checked):
         if self.idm.hardest_braking_mps2 < self.idm.braking_mps2:
             raise ConfigError(f"idm.hardest_braking_mps2 is {self.idm.hardest_braking_mps2}; it must be at least "
                               f"idm.braking_mps2, {self.idm.braking_mps2}")
+
+    def _check_limits(self, model: str) -> None:
+        """Raises a `ConfigError` if a limit is set that the vehicle model does not have."""
+        for name in LIMITS_WITHOUT_EFFECT.get(model, ()):
+            value, default = getattr(self.dynamics, name), getattr(DynamicsConfig, name)
+            if value != default:
+                raise ConfigError(f"dynamics.{name} is {value}; for dynamics.model {model!r}, whose motion it does not "
+                                  f"limit, it must be {default}")
 
     def _check_mask(self, model: str) -> None:
         """Raises a `ConfigError` if `action_mask` is set where no mask can be computed."""
