@@ -602,6 +602,15 @@ ConfigSource = DriveConfig | Mapping[str, Any]
 """A config argument: a `DriveConfig`, or a mapping of its fields, as read from JSON."""
 
 
+def config_of_model(name: str) -> DriveConfig:
+    """The default config of a vehicle model, with the first action type that the model offers.
+
+    Raises:
+        ConfigError: there is no model of that name.
+    """
+    return DriveConfig(dynamics=name, action_type=action_types(DynamicsConfig(model=name).model)[0])
+
+
 def adapter_config(config: ConfigSource | None) -> DriveConfig:
     """A config for an env adapter, which cannot return the tables that index observations need.
 
