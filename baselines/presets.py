@@ -98,6 +98,6 @@ def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainCon
 
 PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
            "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT,
-           **_phases("gates", "gates", gates(seeds=()).config),
-           **_phases("occluded_crossing", "occluded", occluded_crossing(seeds=()).config),
-           **_phases("hidden_closure", "closures", hidden_closure(seeds=()).config)}
+           **_phases("gates", "gates", gates(seeds=[0]).config),
+           **_phases("occluded_crossing", "occluded", occluded_crossing(seeds=[0]).config),
+           **_phases("hidden_closure", "closures", hidden_closure(seeds=[0]).config)}

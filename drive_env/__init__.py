@@ -8,8 +8,8 @@ from .api.parallel import DriveParallelEnv, aec_env, parallel_env
 from .api.registration import register as _register
 from .batch import OUTCOMES, REWARD_TERMS, Batch
 from .config import (
-    DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig, ImageConfig, ObservationConfig, RewardConfig,
-    RewardRanges, SensorConfig)
+    DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig, IDMConfig, ImageConfig, MOBILConfig,
+    ObservationConfig, RewardConfig, RewardRanges, SensorConfig)
 from .dict_observation import DictObservation
 from .errors import (
     ActionError, ArgumentError, CallError, ConfigError, DriveError, DriveMemoryError, MissingExtraError, SceneError,
@@ -49,8 +49,8 @@ else:  # hidden from type checkers, which would accept every name otherwise
 __all__ = [
     "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
     "DictObservation", "DisturbanceConfig", "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv",
-    "DynamicsConfig", "Feature", "Frames", "HiddenConfig", "ImageConfig", "LightLogs", "MetricValue",
-    "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges", "Roles", "Scene",
+    "DynamicsConfig", "Feature", "Frames", "HiddenConfig", "IDMConfig", "ImageConfig", "LightLogs", "MOBILConfig",
+    "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges", "Roles", "Scene",
     "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "aec_env", "check_names", "generate_scene",
     "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
 ]

@@ -227,7 +227,8 @@ class Batch(ReadableWorlds):
     def scene_report(self, scene: int = 0) -> Report:
         """The number of objects in each role, and of agents that start in contact, on an edge or inside their goals.
 
-        Objects that are no agents are counted by the reason.
+        Objects that are no agents are counted by the reason. Traffic lights and signs, scripts and candidate goals are
+        counted where a scene has any, or where the config has a use for them.
 
         Args:
             scene: index into `scenes`.
@@ -236,7 +237,7 @@ class Batch(ReadableWorlds):
             ConfigError: there is no such scene.
         """
         roles = self.roles[checked_int("scene", scene, 0, len(self.scenes) - 1)]
-        return reports.report_with_start(roles, self.config)
+        return reports.full_report(self.scenes[scene], roles, self.config)
 
     def expert_actions(self) -> ExpertActions:
         """The actions with which the agents replay their logs: entry t is that of step t of a trial.

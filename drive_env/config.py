@@ -187,6 +187,11 @@ class HiddenConfig(Checked, group="hidden"):
         choice(*choices("hidden_per")))
 
 
+LIMITS_WITHOUT_EFFECT = {
+    "invertible_bicycle": ("max_steering_rad",), "jerk": ("max_acceleration_mps2",),
+    **dict.fromkeys(("delta_local", "state"), ("max_acceleration_mps2", "max_steering_rad"))}
+"""Limits of `DynamicsConfig` that do not limit the motion of a vehicle model."""
+
 HIDDEN_PARAMETERS = tuple(ffi.string(lib.drv_hidden_name(code)).decode() for code in range(lib.DRV_HIDDEN_COUNT))
 """The hidden parameters, in the order of the core."""
 
@@ -215,6 +220,37 @@ def action_types(model: str) -> tuple[str, ...]:
     """The action types that a vehicle model offers."""
     offered = lib.drv_action_types_of(choices("dynamics").index(model))
     return tuple(name for code, name in enumerate(choices("action_type")) if offered >> code & 1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IDMConfig(Checked, group="idm"):
+    """How rule-based vehicles follow others (intelligent driver model). The defaults are those of nuPlan's agents.
+
+    `hardest_braking_mps2` alone differs: 8 m/s2 is what tyres hold on a dry road. nuPlan brakes with at most
+    `braking_mps2`, so that its vehicles hit what stands still ahead of them.
+    """
+
+    min_gap_m: float = setting(1.0, "m", "gap to the vehicle ahead at rest, from bumper to bumper", number(0.1, 50.0))
+    headway_s: float = setting(1.5, "s", "time gap that a moving vehicle adds to it", number(0.0, 10.0))
+    acceleration_mps2: float = setting(1.0, "m/s2", "acceleration on a free road from rest", number(0.1, 20.0))
+    braking_mps2: float = setting(2.0, "m/s2", "comfortable deceleration", number(0.1, 20.0))
+    hardest_braking_mps2: float = setting(
+        8.0, "m/s2", "largest deceleration; at least `braking_mps2`", number(0.1, 20.0))
+    speed_factor: float = setting(
+        1.0, "1", "factor of the desired speed, in bends, too: that of a lane is its speed limit, or 10 m/s where it "
+        "has none", number(0.05, 2.0))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MOBILConfig(Checked, group="mobil"):
+    """When rule-based vehicles change lanes (MOBIL)."""
+
+    politeness: float = setting(
+        0.3, "1", "weight of the acceleration that followers lose, beside the vehicle's own gain", number(0.0, 5.0))
+    threshold_mps2: float = setting(
+        0.2, "m/s2", "gain of acceleration below which a vehicle stays in its lane", number(0.0, 20.0))
+    safe_braking_mps2: float = setting(
+        2.0, "m/s2", "largest deceleration that a change may impose on the new follower", number(0.0, 20.0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -313,9 +349,13 @@ class DriveConfig(Checked):
     idm_handback_m: float = setting(
         0.0, "m", "distance from its log within which a rule-based vehicle is handed back to it while its way is free; "
         "0: never; needs `others` 'idm'", number(0.0, 20.0))
+    idm: Nested[IDMConfig, Fields] = nested(
+        IDMConfig(), "how rule-based vehicles follow others; needs `others` 'idm'", core="idm_{}")
+    mobil: Nested[MOBILConfig, Fields] = nested(
+        MOBILConfig(), "when rule-based vehicles change lanes; needs `idm_lane_changes`", core="mobil_{}")
     coplayers: float = setting(
-        0, "agents", "number (from 1 on) or share (below 1) of the agents of each world that are co-players, drawn for "
-        "every episode; reports leave co-players out by default", number_or_share(4095))
+        0, "agents", "number (int) or share (float) of the agents of each world that are co-players, drawn for every "
+        "episode; reports leave co-players out by default", number_or_share(4095))
     dynamics: Nested[DynamicsConfig, Fields | str] = nested(
         DynamicsConfig(), "how the vehicles of agents move, and within which limits")
     hidden: Nested[HiddenConfig, Fields] = nested(
@@ -393,10 +433,6 @@ class DriveConfig(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         # What one field needs of another.
-        for name, off in (("idm_lane_changes", False), ("idm_handback_m", 0.0)):
-            if (value := getattr(self, name)) != off and self.others != "idm":
-                raise ConfigError(f"{name} is {value}; it must be {off}, or others 'idm', without which no vehicle "
-                                  "follows rules")
         if self.observation.candidates and self.observation.type == "index":
             raise ConfigError(f"observation.candidates is {self.observation.candidates}; with observation.type 'index' "
                               "it must be 0")
@@ -412,6 +448,8 @@ class DriveConfig(Checked):
                               + " or ".join(repr(name) for name in offered))
 
         # The rest, by groups of fields.
+        self._check_rule_based()
+        self._check_limits(model)
         self._check_hidden(model)
         self._check_traffic_controls()
         self._check_goals()
@@ -419,6 +457,32 @@ class DriveConfig(Checked):
         self._check_image()
         self._check_mask(model)
         self._check_disturbances()
+
+    def _check_rule_based(self) -> None:
+        """Raises a `ConfigError` if a field of rule-based vehicles has no effect, or the hardest braking is too
+        weak."""
+        if self.others != "idm":
+            for config, names in ((self, ("idm_lane_changes", "idm_handback_m")), (self.idm, self.idm.to_dict())):
+                for name in names:
+                    if (value := getattr(config, name)) != (default := getattr(type(config), name)):
+                        raise ConfigError(f"{config._group}.{name} is ".lstrip(".") + f"{value}; it must be {default}, "
+                                          "or others 'idm', without which no vehicle follows rules")
+        if not self.idm_lane_changes:
+            for name, value in self.mobil.to_dict().items():
+                if value != (default := getattr(MOBILConfig, name)):
+                    raise ConfigError(f"mobil.{name} is {value}; it must be {default}, or idm_lane_changes True, "
+                                      "without which no vehicle changes lanes")
+        if self.idm.hardest_braking_mps2 < self.idm.braking_mps2:
+            raise ConfigError(f"idm.hardest_braking_mps2 is {self.idm.hardest_braking_mps2}; it must be at least "
+                              f"idm.braking_mps2, {self.idm.braking_mps2}")
+
+    def _check_limits(self, model: str) -> None:
+        """Raises a `ConfigError` if a limit is set that the vehicle model does not have."""
+        for name in LIMITS_WITHOUT_EFFECT.get(model, ()):
+            value, default = getattr(self.dynamics, name), getattr(DynamicsConfig, name)
+            if value != default:
+                raise ConfigError(f"dynamics.{name} is {value}; for dynamics.model {model!r}, whose motion it does not "
+                                  f"limit, it must be {default}")
 
     def _check_mask(self, model: str) -> None:
         """Raises a `ConfigError` if `action_mask` is set where no mask can be computed."""
@@ -549,6 +613,15 @@ class DriveConfig(Checked):
 
 ConfigSource = DriveConfig | Mapping[str, Any]
 """A config argument: a `DriveConfig`, or a mapping of its fields, as read from JSON."""
+
+
+def config_of_model(name: str) -> DriveConfig:
+    """The default config of a vehicle model, with the first action type that the model offers.
+
+    Raises:
+        ConfigError: there is no model of that name.
+    """
+    return DriveConfig(dynamics=name, action_type=action_types(DynamicsConfig(model=name).model)[0])
 
 
 def adapter_config(config: ConfigSource | None) -> DriveConfig:

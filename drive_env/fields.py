@@ -52,13 +52,14 @@ def count(low: int, high: int, *, none: str | None = None) -> Check:
 
 
 def number_or_share(high: int) -> Check:
-    """A check for a whole number up to `high`, or a share in [0, 1)."""
+    """A check for a whole number up to `high`, or a share in [0, 1). A float is a share: 1.0 is not one object."""
 
     def fits(value: Any) -> bool:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= high and (
-            value < 1 or value == int(value))
+        if isinstance(value, float):
+            return 0 <= value < 1
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= high
 
-    return Check(fits, f"a share in [0, 1), or a whole number from 1 to {high}")
+    return Check(fits, f"a share (float) in [0, 1), or a whole number (int) from 0 to {high}")
 
 
 def span(low: float, high: float, *, whole: bool = False) -> Check:

@@ -15,7 +15,8 @@ from .names import unknown_name
 from .native_batch import NativeBatch
 from .native_config import native_config
 from .roles import Roles
-from .scenes import Report
+from .scenes import Report, Scene
+from .scenes.scene import control_counts
 
 
 class MetricValue(NamedTuple):
@@ -108,6 +109,21 @@ def join_metrics(reports: Sequence[Mapping[str, MetricValue]]) -> dict[str, Metr
     return joined
 
 
+def _controls_note(scene: Scene, config: DriveConfig) -> list[str]:
+    """The number of traffic lights and signs, and whether they have an effect."""
+    counts = ", ".join(f"{word}: {count}" for word, count in control_counts(scene).items())
+    if config.traffic_controls:
+        return [counts or "traffic lights and signs: 0, so traffic_controls has no effect in this scene"]
+    return [f"{counts}, without effect, since traffic_controls is False"] if counts else []
+
+
+def _drawn_notes(scene: Scene) -> list[str]:
+    """The number of what each episode draws from."""
+    parts = {"candidate goals, one of which each episode draws for an agent": len(scene.candidate_goals_m),
+             "objects with scripts, of which each episode draws some": scene.scripts.count}
+    return [f"{what}: {count}" for what, count in parts.items() if count]
+
+
 def _joined(name: str, values: list[MetricValue]) -> MetricValue:
     count = sum(value.n for value in values)
     if name == "trials":
@@ -130,9 +146,11 @@ def phase_seconds(core: NativeBatch, on: bool) -> dict[str, float]:
     return {ffi.string(lib.drv_phase_name(phase)).decode(): ns * 1e-9 for phase, ns in enumerate(spent_ns)}
 
 
-def report_with_start(roles: Roles, config: DriveConfig) -> Report:
-    """A copy of the report of a scene's roles, with a count of the agents for which an event holds at the start."""
+def full_report(scene: Scene, roles: Roles, config: DriveConfig) -> Report:
+    """A copy of the report of a scene's roles, with counts of its special parts, and of the agents for which an event
+    holds at the start."""
     report = Report(dict(roles.report.dropped), dict(roles.report.imputed), list(roles.report.notes))
+    report.notes += [*_controls_note(scene, config), *_drawn_notes(scene)]
     alone = NativeBatch(config, "auto", (roles,), num_worlds=1, seed=0, threads=1, world_ids=np.zeros(1, np.int64),
                         part_count=1)
     message = per_thread.message

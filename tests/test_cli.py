@@ -58,6 +58,7 @@ def test_inspect_shows_what_a_file_holds(sample_path):
     assert cells(output, "lane")[:2] == ["459", "2500"]
     assert cells(output, "log") == ["91 frames of 0.1 s, from 0 to 9 s"]
     assert cells(output, "object ids") == ["0-78"]
+    assert cells(output, "stop signs") == ["4"]
     for line in ("agents: 14", "log-replay vehicles: 65", "trial: 90 driving steps",
                  "dropped: agent role, marked for log replay: 21", "imputed: dt_s 0.1, absent from the file: 1"):
         assert line in output
@@ -100,6 +101,11 @@ def test_inspect_takes_a_generators_name():
     assert cells(output, "source") == ["generate_scene('intersection', seed=3, agents=5)"]
     assert cells(output, "vehicle") == ["5", "5", "0"]
     assert "agents: 5" in output
+
+
+@pytest.mark.parametrize("name, fact, count", [("gates", "scripts", "4: ids 1-4"), ("exits", "candidate goals", "3")])
+def test_inspect_counts_what_each_episode_draws_from(name, fact, count):
+    assert cells(run("inspect", name), fact) == [count]
 
 
 @pytest.mark.parametrize("name", GENERATORS)

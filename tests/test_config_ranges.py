@@ -19,7 +19,9 @@ from drive_env import (
     DriveError,
     DynamicsConfig,
     HiddenConfig,
+    IDMConfig,
     ImageConfig,
+    MOBILConfig,
     ObservationConfig,
     RewardConfig,
     RewardRanges,
@@ -87,6 +89,8 @@ FIELDS = {
                 ("vehicles", "all", "tracks_to_predict", "sdc", (5,), (-3, 2), [1, 2])),
     "others": choice("replay", "static", "idm"), "idm_lane_changes": switch(),
     "idm_handback_m": number(0.0, 20.0),
+    "idm": group(IDMConfig, {"headway_s": 0.5}, 1.5),
+    "mobil": group(MOBILConfig, {"politeness": 0.5}, 0.5),
     "action_type": choice("discrete", "multi_discrete", "continuous"),
     "goal_radius_m": number(0.01, 100.0),
     "vertical_clearance_m": number(3.0, 1000.0),
@@ -105,7 +109,7 @@ FIELDS = {
     "draw_reward_weights": switch(),
     "reward": group(RewardConfig, {"goal": 2.0}, "goal"),
     "observation": group(ObservationConfig, {"partners": 3, "type": "float16"}, "float16"),
-    "coplayers": ((-1, -0.001, 1.5, 4096, 1e300, 10**400, *NOT_NUMBERS, None), (0, 0.25, 1, 3.0, 4095)),
+    "coplayers": ((-1, -0.001, 1.0, 1.5, 3.0, 4096, 1e300, 10**400, *NOT_NUMBERS, None), (0, 0.0, 0.25, 1, 4095)),
     "dynamics": group(DynamicsConfig, {"min_speed_mps": -5.0}, b"bicycle"),
     "hidden": group(HiddenConfig, {"steering_gain": (0.5, 1.5)}, "steering_gain"),
     "sensors": group(SensorConfig, {"partner_dropout": 0.5}, 0.5),
@@ -142,6 +146,13 @@ DYNAMICS = {
     "min_speed_mps": number(-50.0, 0.0),
     "friction": number(0.01, 5.0),
 }
+IDM = {
+    "min_gap_m": number(0.1, 50.0), "headway_s": number(0.0, 10.0), "acceleration_mps2": number(0.1, 20.0),
+    "braking_mps2": number(0.1, 20.0), "hardest_braking_mps2": number(0.1, 20.0), "speed_factor": number(0.05, 2.0),
+}
+MOBIL = {
+    "politeness": number(0.0, 5.0), "threshold_mps2": number(0.0, 20.0), "safe_braking_mps2": number(0.0, 20.0),
+}
 HIDDEN = {
     **{name: span(0.01, 10.0) for name in ("steering_gain", "throttle_gain", "brake_gain")},
     "steering_flip": number(0.0, 1.0),
@@ -169,9 +180,10 @@ REWARDS = {name: number(-1e3, 1e3) for name in (
     "red_light", "stop_sign", "distance_to_log_per_m_s", "route_progress_per_m")}
 REWARD_RANGES = {name: span(-1e3, 1e3) for name in REWARDS}
 TABLES = {DriveConfig: FIELDS, ObservationConfig: OBSERVATIONS, DynamicsConfig: DYNAMICS, RewardConfig: REWARDS,
-          HiddenConfig: HIDDEN, RewardRanges: REWARD_RANGES, SensorConfig: SENSORS,
+          HiddenConfig: HIDDEN, IDMConfig: IDM, MOBILConfig: MOBIL, RewardRanges: REWARD_RANGES, SensorConfig: SENSORS,
           DisturbanceConfig: DISTURBANCES, ImageConfig: IMAGES}
 PATHS = {DriveConfig: "", ObservationConfig: "observation.", DynamicsConfig: "dynamics.", RewardConfig: "reward.",
+         IDMConfig: "idm.", MOBILConfig: "mobil.",
          HiddenConfig: "hidden.", RewardRanges: "reward_ranges.", SensorConfig: "sensors.",
          DisturbanceConfig: "disturbances.", ImageConfig: "image."}
 NEEDED = {
@@ -179,7 +191,12 @@ NEEDED = {
                      (RewardConfig, "stop_sign"), (RewardRanges, "red_light"), (RewardRanges, "stop_sign")],
                     {"traffic_controls": True}),
     (ObservationConfig, "controls"): {"traffic_controls": True},
-    **dict.fromkeys([(DriveConfig, "idm_lane_changes"), (DriveConfig, "idm_handback_m")], {"others": "idm"}),
+    **dict.fromkeys([(DriveConfig, "idm_lane_changes"), (DriveConfig, "idm_handback_m"), (DriveConfig, "idm"),
+                     *((IDMConfig, name) for name in IDM)], {"others": "idm"}),
+    (IDMConfig, "braking_mps2"): {"others": "idm", "idm": {"hardest_braking_mps2": 20.0}},
+    (IDMConfig, "hardest_braking_mps2"): {"others": "idm", "idm": {"braking_mps2": 0.1}},
+    **dict.fromkeys([(DriveConfig, "mobil"), *((MOBILConfig, name) for name in MOBIL)],
+                    {"others": "idm", "idm_lane_changes": True}),
     (DriveConfig, "image"): {"observation": {"type": "image"}},
     **{(ImageConfig, name): {"observation": {"type": "image"}, "traffic_controls": True} for name in IMAGES},
     (DynamicsConfig, "friction"): {"dynamics": {"model": "grip"}},
@@ -250,6 +267,11 @@ def test_the_sentence_holds_the_ends_of_the_range_and_the_choices():
 @pytest.mark.parametrize("choices, sentence", [
     ({"idm_lane_changes": True}, r"idm_lane_changes is True; it must be False, or others 'idm', "),
     ({"idm_handback_m": 1.5}, r"idm_handback_m is 1\.5; it must be 0\.0, or others 'idm', "),
+    ({"idm": {"headway_s": 1.0}}, r"idm\.headway_s is 1\.0; it must be 1\.5, or others 'idm', "),
+    ({"others": "idm", "mobil": {"politeness": 0.0}},
+     r"mobil\.politeness is 0\.0; it must be 0\.3, or idm_lane_changes True, "),
+    ({"others": "idm", "idm": {"hardest_braking_mps2": 1.5}},
+     r"idm\.hardest_braking_mps2 is 1\.5; it must be at least idm\.braking_mps2, 2\.0$"),
     ({"on_red_light": "stop"}, r"on_red_light is 'stop'; it must be 'ignore', or traffic_controls True, "),
     ({"on_stop_sign": "remove"}, r"on_stop_sign is 'remove'; it must be 'ignore', or traffic_controls True, "),
     ({"reward": {"red_light": -1.0}}, r"reward\.red_light is -1\.0; it must be 0\.0, or traffic_controls True, "),

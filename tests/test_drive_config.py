@@ -16,7 +16,9 @@ from drive_env import (
     DriveConfig,
     DynamicsConfig,
     HiddenConfig,
+    IDMConfig,
     ImageConfig,
+    MOBILConfig,
     ObservationConfig,
     RewardConfig,
     RewardRanges,
@@ -34,6 +36,7 @@ CHOSEN = DriveConfig(dt_s=0.2, max_trials=2, trial_steps=5, control=(3, 1), on_g
 PLAIN = (bool, int, float, str, tuple, type(None))
 NESTED = {"observation": ObservationConfig, "image": ImageConfig, "sensors": SensorConfig,
           "disturbances": DisturbanceConfig, "dynamics": DynamicsConfig, "hidden": HiddenConfig,
+          "idm": IDMConfig, "mobil": MOBILConfig,
           "reward_ranges": RewardRanges, "reward": RewardConfig}
 FIELDS = [(kind, field.name) for kind in (DriveConfig, *NESTED.values()) for field in dataclasses.fields(kind)
           if field.name not in NESTED and "pair" not in field.metadata["check"].allowed
@@ -178,7 +181,8 @@ def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
              "layers": ["goal"]}.get(field, 0.25)
     value = [-0.5, 0.25] if group == "reward_ranges" else value
     # The last fields of some groups have an effect in some configs alone.
-    base = DriveConfig(traffic_controls=True, dynamics="grip", hidden={"steering_flip": 0.5},
+    base = DriveConfig(traffic_controls=True, dynamics="grip", hidden={"steering_flip": 0.5}, others="idm",
+                       idm_lane_changes=True,
                        observation={"type": "image"}, disturbances={"phantom_braking": 0.5})
     config = base.replace(**{group: {field: value}})
     assert config == base.replace(**{group: NESTED[group](**getattr(base, group).to_dict() | {field: value})})

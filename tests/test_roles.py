@@ -142,3 +142,27 @@ def test_a_report_counts_each_thing_once_however_often_a_batch_is_copied():
     reason = "start speeds brought within min_speed_mps and max_speed_mps"
     assert batch.roles[0].report.imputed[reason] == 1
     assert copy.deepcopy(batch).roles[0].report.imputed[reason] == 1
+
+
+def test_the_report_counts_lights_signs_scripts_and_candidate_goals():
+    def notes(*arguments, traffic_controls=False, **parameters):
+        scene = generate_scene(*arguments, **parameters)
+        return "\n".join(batch_of(scene, traffic_controls=traffic_controls).scene_report().notes)
+
+    lit = generate_scene("intersection", seed=1, lights=True)
+    count = lit.traffic_controls.count
+    assert f"traffic lights: {count}\n" in notes("intersection", seed=1, lights=True, traffic_controls=True)
+    assert (f"traffic lights: {count}, without effect, since traffic_controls is False"
+            in notes("intersection", seed=1, lights=True))
+    assert ("traffic lights and signs: 0, so traffic_controls has no effect in this scene"
+            in notes("intersection", seed=1, traffic_controls=True))
+    assert "traffic" not in notes("intersection", seed=1)
+    assert "objects with scripts, of which each episode draws some: 4" in notes("gates")
+    assert "candidate goals, one of which each episode draws for an agent: 3" in notes("exits")
+
+
+def test_scenes_with_and_without_controls_play_in_one_batch():
+    scenes = [generate_scene("intersection", seed=1, agents=4, lights=lights) for lights in (True, False)]
+    batch = batch_of(scenes, num_worlds=2, traffic_controls=True, scene_order="cycle")
+    assert [batch.light_states(world).size > 0 for world in (0, 1)] == [True, False]
+    assert [note for note in batch.scene_report(1).notes if "no effect" in note]

@@ -12,7 +12,7 @@ from ..scenes import Scene, generate_scene
 from ..scenes.file_layout import KINDS
 from ..scenes.readers.drv import describe_drv, has_signature
 from ..scenes.resolve import is_generator, read_scenes
-from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS
+from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, control_counts
 from . import show
 
 SPAN_LIMIT = 12
@@ -104,6 +104,11 @@ def facts(scene: Scene) -> list[tuple[str, str]]:
                          ("objects of interest", scene.objects_of_interest)):
         if chosen:
             found.append((name, f"{len(chosen)}: ids {spans(objects.id[list(chosen)])}"))
+    found += [(word, str(count)) for word, count in control_counts(scene).items()]
+    if scene.scripts.count:
+        found.append(("scripts", f"{scene.scripts.count}: ids {spans(objects.id[scene.scripts.object])}"))
+    if len(scene.candidate_goals_m):
+        found.append(("candidate goals", str(len(scene.candidate_goals_m))))
     return found
 
 

@@ -40,7 +40,7 @@ def link_lanes(roads: Roads) -> LaneGraph:
         SceneError: more than `NEARBY_START_LIMIT` lanes start near the end of one.
     """
     xy_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
-    lane, first, last, direction_in, direction_out = _lane_ends(roads, xy_m)
+    lane, first, last, direction_in, direction_out = lane_ends(roads, xy_m)
     before, after = _close_pairs(xy_m[last], xy_m[first], lane)
     gap_m = np.linalg.norm(xy_m[last][before] - xy_m[first][after], axis=1)
     turn_cos = np.sum(direction_out[before] * direction_in[after], axis=1)
@@ -50,8 +50,12 @@ def link_lanes(roads: Roads) -> LaneGraph:
     return graph_of(before, after, roads.count)
 
 
-def _lane_ends(roads, xy_m):
-    """Of each lane with a direction: road index, index of first and last point, unit vectors in and out."""
+def lane_ends(roads: Roads, xy_m: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Of each lane with a direction: road index, index of first and last point, unit vectors in and out.
+
+    Args:
+        xy_m: (p, 2) float64, the points of the roads.
+    """
     # A repeated point has no direction.
     moves = np.ones(len(xy_m), bool)
     moves[1:] = (xy_m[1:] != xy_m[:-1]).any(axis=1)

@@ -25,3 +25,7 @@ CANDIDATE_LIMIT = lib.DRV_CANDIDATE_LIMIT
 FRAME_LIMIT = lib.DRV_FRAME_LIMIT
 POINT_LIMIT = lib.DRV_POINT_LIMIT
 """Of roads, points, lane links and segments."""
+
+CONTROL_STATE_LIMIT = 1 << 26
+"""States of all traffic lights and signs of a file: a small one can claim a product of lights and frames that memory
+cannot hold."""

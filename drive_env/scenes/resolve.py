@@ -61,6 +61,8 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
         raise SceneError(f"seeds is {value_text(seeds)}; it must be an iterable of whole numbers")
     if not isinstance(seeds, Sequence):
         seeds = tuple(seeds)  # every generator reads all of them
+    if not seeds and any(is_generator(source) for source in sources):
+        raise SceneError("seeds is empty; for the scenes of a generator it must hold at least one")
     if parameters is not None and not isinstance(parameters, Mapping):
         raise SceneError(f"parameters is {value_text(parameters)}; it must be a mapping of values by name")
     chosen = dict(parameters or {})

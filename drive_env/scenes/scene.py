@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..config import ConfigSource, checked_config
+from ..config import ConfigSource, checked_config, config_of_model
 from ..errors import plain
 from ..names import named_arguments
 from .expert_actions import ExpertActions, expert_actions
@@ -328,7 +328,7 @@ class Scene:
                 object.__setattr__(self, name, tuple(plain(index) for index in indices))
 
     @named_arguments
-    def expert_actions(self, config: ConfigSource | None = None) -> ExpertActions:
+    def expert_actions(self, config: ConfigSource | str | None = None) -> ExpertActions:
         """The actions with which a vehicle model replays the logs, one per object and pair of successive frames.
 
         `Batch.expert_actions` returns those of a batch's agents, from its start frame on and at its time step. See
@@ -336,13 +336,23 @@ class Scene:
 
         Args:
             config: sets the action type, and under `dynamics` the model of a vehicle with its limits; None: the
-                defaults. Its other fields are not used.
+                defaults. Its other fields are not used. A string is the name of a model: its default limits, and
+                discrete actions where it has any.
 
         Raises:
+            ConfigError: there is no such model, or the config is none.
             SceneError: a number of the tracks is outside of the range that the core allows.
         """
-        return expert_actions(checked_config(config), self.dt_s, self.objects.length_m, self.objects)
+        chosen = config_of_model(config) if isinstance(config, str) else checked_config(config)
+        return expert_actions(chosen, self.dt_s, self.objects.length_m, self.objects)
 
     def __repr__(self) -> str:
         return (f"Scene({self.name!r}, {self.objects.count} objects x {self.objects.frame_count} frames, "
                 f"{self.roads.count} roads)")
+
+
+def control_counts(scene: Scene) -> dict[str, int]:
+    """The number of traffic lights, stop signs and yield signs, by these words, of the kinds that the scene has."""
+    words = dict(zip(CONTROL_KINDS, ("traffic lights", "stop signs", "yield signs"), strict=True))
+    counts = {word: int((scene.traffic_controls.kind == code).sum()) for code, word in words.items()}
+    return {word: count for word, count in counts.items() if count}

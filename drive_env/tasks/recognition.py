@@ -56,7 +56,7 @@ def optimal_scores_on(generator: str, parameters: Mapping[str, Any],
         return {}
     revealed = {"reveal_s": config.observation.goal_reveal_s} if make is hidden_exit else {}
     try:
-        task = make(**parameters, **revealed, trials=config.max_trials, seeds=())
+        task = make(**parameters, **revealed, trials=config.max_trials, seeds=[0])
     except ConfigError:  # more trials than are enumerated, or a goal that is revealed early
         return {}
     return task.optimal_scores if _is_as_strict(config, task.config) else {}

@@ -32,7 +32,7 @@ SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "rever
 """Numbers that may be negative."""
 
 PARTS = {"env", "model", "ppo", "run", "drive", "observation", "image", "sensors", "disturbances", "dynamics",
-         "hidden", "reward", "reward_ranges", "scene_parameters"}
+         "hidden", "idm", "mobil", "reward", "reward_ranges", "scene_parameters"}
 """Nested configs, and other objects; missing fields get their frozen values."""
 
 

@@ -91,6 +91,11 @@ static const char *break_setup(int32_t number, drv_batch_setup *setup, const cha
     BREAK_CODE(c->partners, 4097, "partners")
     BREAK_NUMBER(c->coplayers, -0.1f, 65536.0f, "coplayers")
     BREAK(c->coplayers, 64.0f, "coplayers")
+    BREAK_NUMBER(c->idm_headway_s, -0.1f, 1001.0f, "idm_headway_s")
+    BREAK_NUMBER(c->idm_acceleration_mps2, 0.0f, 101.0f, "idm_acceleration_mps2")
+    BREAK_NUMBER(c->idm_speed_factor, 0.0f, 11.0f, "idm_speed_factor")
+    BREAK(c->idm_hardest_braking_mps2, 1.9f, "idm_hardest_braking_mps2") /* below idm_braking_mps2 */
+    BREAK_NUMBER(c->mobil_politeness, -0.1f, 11.0f, "mobil_politeness")
     BREAK_CODE(c->roads, 4097, "roads")
     BREAK_NUMBER(c->view_radius_m, 0.0f, 10001.0f, "view_radius_m")
     BREAK(c->image_size, 0, "image_size")

@@ -33,7 +33,7 @@ TEST(accelerations_are_the_published_ones) {
 }
 
 TEST(bounds_are_full_acceleration_and_hardest_braking) {
-    const drv_idm driver = drv_idm_default;
+    const drv_idm driver = published[0].driver;
     CHECK(drv_idm_acceleration_mps2(driver, 8.0f, 10.0f, 5.0f, 8.0f) == -8.0f, "braking is not bounded");
     CHECK(drv_idm_acceleration_mps2(driver, 8.0f, 10.0f, -3.0f, 8.0f) == -8.0f, "an overlap has another bound");
     CHECK(drv_idm_acceleration_mps2(driver, 0.0f, 10.0f, INFINITY, 0.0f) == 1.0f, "a free road has another bound");
@@ -117,6 +117,34 @@ TEST(a_vehicle_rests_at_its_least_gap_from_a_wall) {
         const double found = rest_gap_m(set, 8.0f, 50.0f), least = (double)published[set].driver.min_gap_m;
         CHECK(fabs(found - least) < 1e-3, "set %d rests at %.9g", set, found);
     }
+}
+
+/* The least gap between two vehicles in 30 s: one of speed `lead_mps` with a wall `wall_m` ahead, and one behind it. */
+static double least_gap_m(int set, float speed_mps, float gap_m, float lead_mps, float wall_m) {
+    row cars = row_at(set, 0.0f, INFINITY);
+    cars.gap_m[1] = wall_m;
+    cars.speed_mps[1] = lead_mps;
+    cars.gap_m[2] = gap_m;
+    cars.speed_mps[2] = speed_mps;
+    double least_m = INFINITY;
+    for (int step = 0; step < 300; step++) {
+        move_row(&cars, 0.0f);
+        least_m = fmin(least_m, (double)cars.gap_m[2]);
+    }
+    return least_m;
+}
+
+TEST(no_vehicle_of_the_model_is_hit_from_where_hardest_braking_stops) {
+    for (int set = 0; set < SETS; set++)
+        for (float speed_mps = 1.0f; speed_mps <= published[set].desired_mps; speed_mps += 0.5f)
+            for (float lead_mps = 0.0f; lead_mps < speed_mps; lead_mps += 0.5f) {
+                const float least_m = published[set].driver.min_gap_m, gap_m = speed_mps * speed_mps / 16.0f + least_m;
+                const float wall_m = lead_mps * lead_mps / 16.0f + least_m;
+                CHECK(least_gap_m(set, speed_mps, gap_m, lead_mps, INFINITY) > 0.0, "set %d at %g m/s hits %g", set,
+                      (double)speed_mps, (double)lead_mps);
+                CHECK(least_gap_m(set, speed_mps, gap_m, lead_mps, wall_m) > 0.0, "set %d at %g m/s hits %g, braking",
+                      set, (double)speed_mps, (double)lead_mps);
+            }
 }
 
 TEST(no_wall_is_hit_from_where_hardest_braking_stops) {

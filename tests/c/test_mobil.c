@@ -22,8 +22,9 @@ TEST(a_change_is_made_where_it_gains_enough_and_is_safe) {
 }
 
 TEST(a_preferred_lane_needs_less_gain_but_is_no_safer) {
+    const drv_mobil driver = {0.3f, 2.0f, 0.2f};
     const drv_mobil_effect own = {0.0f, -0.05f}, safe = {0.0f, 0.0f}, unsafe = {0.0f, -2.1f};
-    CHECK(!drv_mobil_changes(drv_mobil_default, own, safe, safe, 0.2f), "the bias is too strong");
-    CHECK(drv_mobil_changes(drv_mobil_default, own, safe, safe, 0.3f), "the bias is too weak");
-    CHECK(!drv_mobil_changes(drv_mobil_default, own, unsafe, safe, 9.0f), "the bias overrides safety");
+    CHECK(!drv_mobil_changes(driver, own, safe, safe, 0.2f), "the bias is too strong");
+    CHECK(drv_mobil_changes(driver, own, safe, safe, 0.3f), "the bias is too weak");
+    CHECK(!drv_mobil_changes(driver, own, unsafe, safe, 9.0f), "the bias overrides safety");
 }

@@ -22,7 +22,9 @@ from drive_env import (
     DriveParallelEnv,
     DynamicsConfig,
     HiddenConfig,
+    IDMConfig,
     ImageConfig,
+    MOBILConfig,
     ObservationConfig,
     RewardConfig,
     RewardRanges,
@@ -209,11 +211,12 @@ def generators_table():
 
 def optimal_scores_table():
     names = {"memory": "memory", "trial_features": "trial features alone", "none": "neither"}
-    tasks = {"hidden exit, 3 exits": hidden_exit(3, 3, ()), "hidden exit, 4 exits": hidden_exit(4, 4, ()),
-             "hidden exit, 5 exits, revealed": hidden_exit(5, 2, (), reveal_s=0.5), "2 gates": gates(2, 3, ()),
-             "3 gates": gates(3, 2, ()), "occluded crossing, 3 vans": occluded_crossing(3, 2, ()),
-             "occluded crossing, 5 vans": occluded_crossing(5, 2, ()),
-             "hidden closure, 2 closed": hidden_closure(2, 3, ()), "hidden closure, 1 closed": hidden_closure(1, 2, ())}
+    tasks = {"hidden exit, 3 exits": hidden_exit(3, 3, [0]), "hidden exit, 4 exits": hidden_exit(4, 4, [0]),
+             "hidden exit, 5 exits, revealed": hidden_exit(5, 2, [0], reveal_s=0.5), "2 gates": gates(2, 3, [0]),
+             "3 gates": gates(3, 2, [0]), "occluded crossing, 3 vans": occluded_crossing(3, 2, [0]),
+             "occluded crossing, 5 vans": occluded_crossing(5, 2, [0]),
+             "hidden closure, 2 closed": hidden_closure(2, 3, [0]),
+             "hidden closure, 1 closed": hidden_closure(1, 2, [0])}
     rows = [[name if knowledge == KNOWLEDGE[0] else "", names[knowledge],
              ", ".join(str(Fraction(score).limit_denominator(60)) for score in task.optimal_scores[knowledge])]
             for name, task in tasks.items() for knowledge in KNOWLEDGE]
@@ -280,6 +283,8 @@ TABLES = {
     ("docs/config.md", "config"): lambda: config_table(DriveConfig),
     ("docs/config.md", "observation"): lambda: config_table(ObservationConfig),
     ("docs/config.md", "dynamics"): lambda: config_table(DynamicsConfig),
+    ("docs/config.md", "idm"): lambda: config_table(IDMConfig),
+    ("docs/config.md", "mobil"): lambda: config_table(MOBILConfig),
     ("docs/config.md", "hidden"): lambda: config_table(HiddenConfig),
     ("docs/config.md", "image"): lambda: config_table(ImageConfig),
     ("docs/observation.md", "layers"): layers_table,

@@ -164,6 +164,20 @@ ROLLOUTS = {
                             "reward": {"red_light": -0.4}, "reward_terms": True},
     "town/observed_lights": {**TWO_TRIALS, "traffic_controls": True, "observation": {"controls": 5},
                              "action_type": "continuous"},
+    # Rule-based vehicles with parameters of their own.
+    "town/hurried": {**IGNORE_ALL, "trial_steps": 60, "others": "idm", "agents_per_world": 3, "traffic_controls": True,
+                     "idm": {"min_gap_m": 2.0, "headway_s": 0.6, "acceleration_mps2": 2.3, "braking_mps2": 3.5,
+                             "hardest_braking_mps2": 6.0, "speed_factor": 1.3}},
+    "intersection/impolite": {**IGNORE_ALL, "trial_steps": 80, "others": "idm", "agents_per_world": 2,
+                              "idm_lane_changes": True, "idm": {"speed_factor": 0.7}, "mobil": {
+                                  "politeness": 0.0, "threshold_mps2": 0.05, "safe_braking_mps2": 4.0}},
+    # Stop and yield signs.
+    "intersection/signs": {**IGNORE_ALL, "others": "idm", "agents_per_world": 6, "traffic_controls": True,
+                           "on_stop_sign": "stop", "reward": {"stop_sign": -0.3}, "observation": {"controls": 4},
+                           "action_type": "continuous"},
+    # Goals that are reached below a speed alone.
+    "town/slow_goals": {**IGNORE_ALL, "on_goal": "remove", "goal_radius_m": 50.0, "goal_max_speed_mps": 3.0,
+                        "action_type": "continuous"},
     # Roads above each other.
     "overpass/discrete": {**TWO_TRIALS, "on_goal": "ignore"},
     "overpass/detailed": {**IGNORE_ALL, "trial_steps": 60, "detailed_metrics": True, "traffic_controls": True,
@@ -178,8 +192,9 @@ ROLLOUTS = {
 
 PARAMETERS = {
     **{name: {"lights": True} for name in ("town/obeyed", "town/lights", "intersection/lights", "town/observed_lights",
-                                           "intersection/indexed_lights", "intersection/respawn")},
-    "intersection/lane_changes": {"arm_length_m": 200.0}}
+                                           "intersection/indexed_lights", "intersection/respawn",
+                                           "intersection/signs", "town/hurried")},
+    **{f"intersection/{name}": {"arm_length_m": 200.0} for name in ("lane_changes", "impolite")}}
 """Name of a rollout to the parameters of its generated scenes."""
 
 ACCELERATION_BINS, STEERING_BINS = 7, 13
@@ -248,6 +263,18 @@ def draw(batch, step: int) -> np.ndarray:
     return (whole * np.float32(2**-23) - np.float32(1)) * np.float32(0.5)
 
 
+def with_signs(scene):
+    """The scene with stop signs in place of its lights, but for every third, which becomes a yield sign."""
+    from dataclasses import replace
+
+    from staged_controls import STOP, YIELD, controls_of
+
+    lit = scene.traffic_controls
+    kinds = [YIELD if index % 3 == 2 else STOP for index in range(lit.count)]
+    signs = controls_of(kinds, lit.line_m, np.zeros_like(lit.state))
+    return replace(scene, traffic_controls=replace(signs, start=lit.start, lane=lit.lane))
+
+
 def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
     """The batch of a rollout, not reset yet; None where its real file is missing."""
     from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
@@ -272,6 +299,8 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         agents = min(GENERATORS[scene].DEFAULT_AGENTS, 12)
         parameters = PARAMETERS.get(rollout, {})
         scenes = [generate_scene(scene, seed=number, agents=agents, **parameters) for number in range(3)]
+    if rollout == "intersection/signs":
+        scenes = [with_signs(lit) for lit in scenes]
     # its batch
     choices = dict(ROLLOUTS[rollout])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))

@@ -158,6 +158,11 @@ BMW_320I = {
     "acceleration": 11.5, "power_from_mps": 7.319}
 """Parameters of CommonRoad's vehicle 2, as published, in feet and pounds."""
 
+F1TENTH = {
+    "mass_kg": 3.74, "inertia_kgm2": 0.04712, "front_m": 0.15875, "rear_m": 0.17145, "height_m": 0.074,
+    "friction": 1.0489, "stiffness": 4.718, "rear_stiffness": 5.4562}
+"""Parameters of the F1TENTH Gym, whose rear tyres differ from those in front."""
+
 ROLLS_BELOW_MPS = 1.3
 """Slower cars roll without slip: the equations of slip divide by the speed."""
 
@@ -181,7 +186,9 @@ def single_track_rates(state, steering_rate, acceleration, car=BMW_320I):
     loads = [car["mass_kg"] * (GRAVITY_MPS2 * car["rear_m"] - acceleration * car["height_m"]) / wheelbase,
              car["mass_kg"] * (GRAVITY_MPS2 * car["front_m"] + acceleration * car["height_m"]) / wheelbase]
     slips = [steering - sideslip - car["front_m"] * yaw_rate / speed, -sideslip + car["rear_m"] * yaw_rate / speed]
-    front, rear = (car["friction"] * car["stiffness"] * load * slip for load, slip in zip(loads, slips, strict=True))
+    stiffness = car["stiffness"], car.get("rear_stiffness", car["stiffness"])
+    front, rear = (car["friction"] * per_load * load * slip
+                   for per_load, load, slip in zip(stiffness, loads, slips, strict=True))
     velocity = cmath.rect(speed, heading + sideslip)
     return np.array([velocity.real, velocity.imag, steering_rate, acceleration, yaw_rate,
                      (front * car["front_m"] - rear * car["rear_m"]) / car["inertia_kgm2"],
@@ -196,7 +203,7 @@ def runge_kutta(state, rates, dt_s):
     return state + dt_s / 6 * (first + 2 * second + 2 * third + rates(state + dt_s * third))
 
 
-def _rolled_substep(state, steering_rate, acceleration, dt_s, car=BMW_320I):
+def rolled_substep(state, steering_rate, acceleration, dt_s, car=BMW_320I):
     """Both axles roll along their wheels, about the point where their normals meet."""
     x, y, steering, speed, heading, _, _ = state
     steering += steering_rate * dt_s
@@ -221,7 +228,7 @@ def single_track(car, control, limits):
         after = limits.speed(state[3] + engine_acceleration(state[3], wanted) * dt_s)
         acceleration = (after - state[3]) / dt_s
         if min(state[3], after) < ROLLS_BELOW_MPS:
-            state = _rolled_substep(state, steering_rate, acceleration, dt_s)
+            state = rolled_substep(state, steering_rate, acceleration, dt_s)
         else:
             state = runge_kutta(state, lambda now: single_track_rates(now, steering_rate, acceleration), dt_s)
             state[5:] = np.clip(state[5:], *np.outer((-1, 1), (LARGEST_YAW_RATE_RADPS, LARGEST_SIDESLIP_RAD)))

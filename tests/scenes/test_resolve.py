@@ -141,7 +141,7 @@ def test_the_names_of_tasks_and_of_their_generators_lead_to_each_other():
     with pytest.raises(AttributeError, match="its tasks are hidden_exit, gates, occluded_crossing, hidden_closure"):
         tasks.town()
     with pytest.raises(ConfigError, match="config is a Task; .*; pass its config"):
-        Batch("gates", config=tasks.gates(seeds=()))
+        Batch("gates", config=tasks.gates(seeds=[0]))
     assert {generator: make.__name__ for generator, (make, _) in TASKS.items()} == TASK_OF
 
 
@@ -164,3 +164,15 @@ def test_an_empty_list_is_refused(scenes):
 def test_other_types_are_refused_with_those_allowed(scenes):
     with pytest.raises(SceneError, match="a path, a Scene, or a list of these"):
         resolve_scenes(scenes)
+
+
+@pytest.mark.parametrize("none", [(), [], iter(()), range(0), np.zeros(0, int)])
+def test_a_generator_without_seeds_is_an_error(none):
+    with pytest.raises(SceneError, match="^seeds is empty; for the scenes of a generator it must hold at least one$"):
+        resolve_scenes("intersection", seeds=none)
+
+
+@pytest.mark.parametrize("task", [tasks.gates, tasks.hidden_closure, tasks.hidden_exit, tasks.occluded_crossing])
+def test_a_task_without_seeds_is_an_error(task):
+    with pytest.raises(SceneError, match="^seeds is empty; "):
+        task(seeds=())

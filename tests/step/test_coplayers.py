@@ -26,7 +26,7 @@ def egos_first(x_goal_m=5.0, count=3, coplayers=1, **choices):
 # ---- draws ----
 
 
-@pytest.mark.parametrize("coplayers, expected", [(1, 1), (3, 3), (7.0, 7), (0.25, 2), (0.3, 2), (0.99, 7), (0.01, 0)])
+@pytest.mark.parametrize("coplayers, expected", [(1, 1), (3, 3), (7, 7), (0.25, 2), (0.3, 2), (0.99, 7), (0.01, 0)])
 def test_each_episode_draws_as_many_as_the_config_says(coplayers, expected):
     batch = batch_of(TOWN, num_worlds=6, coplayers=coplayers, **SHORT)
     drawn = [batch.coplayer.reshape(6, 8).copy()]

@@ -255,6 +255,22 @@ def test_before_the_first_reset_no_world_has_a_scene_to_replay():
         batch.expert_actions()
 
 
+@pytest.mark.parametrize("model", choices("dynamics"))
+def test_a_name_is_the_default_config_of_a_model(model):
+    log = [(0.5 * i, 0.0, 0.0, 5.0) for i in range(6)]
+    scene = stage([dataclasses.replace(driver(), log=tuple(log))])
+    action_type = "continuous" if model in ("delta_local", "state") else "discrete"
+    by_name, by_config = scene.expert_actions(model), scene.expert_actions({"dynamics": model,
+                                                                             "action_type": action_type})
+    assert by_name.valid.all() and by_name.actions.dtype == by_config.actions.dtype
+    assert np.array_equal(by_name.actions, by_config.actions)
+
+
+def test_a_name_of_no_model_is_an_error_that_lists_them():
+    with pytest.raises(drive_env.ConfigError, match=r"^dynamics\.model is 'grap'; it must be one of 'bicycle', "):
+        generate_scene("intersection", agents=1).expert_actions("grap")
+
+
 def test_the_model_is_a_field_of_the_config():
     with pytest.raises(drive_env.ArgumentError, match="unexpected keyword argument 'dynamics'; it has config"):
         generate_scene("intersection", agents=1).expert_actions(dynamics="grip")

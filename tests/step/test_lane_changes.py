@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from scripted_scenes import COAST_ACTION, driver, stage
 
 from drive_env import Batch, DriveConfig
@@ -63,6 +64,15 @@ def test_a_car_stays_behind_where_a_faster_one_comes_from_behind_in_the_other_la
 
     alone = first_change([(35, 0), (0, 0)], [3, 9])
     assert first_change([(35, 0), (0, 0), (-12, 3.5)], [3, 9, 10]) > alone + 10
+
+
+@pytest.mark.parametrize("mobil, changes", [
+    ({}, True), ({"threshold_mps2": 20.0}, False), ({"safe_braking_mps2": 0.0}, False), ({"politeness": 5.0}, False),
+    ({"politeness": 0.0}, True)])
+def test_threshold_safety_and_politeness_are_those_of_the_config(mobil, changes):
+    """A car of 10 m/s comes from 25 m behind in the other lane: it would have to brake a little."""
+    seen = drive([(35, 0), (0, 0), (-25, 3.5)], [3, 9, 10], steps=12, mobil=mobil, **PASSES)
+    assert (seen[:, 1, 1].max() > 0.5) == changes
 
 
 def test_a_car_returns_before_the_lane_beside_its_own_ends():

@@ -26,6 +26,57 @@ def test_a_vehicle_on_a_free_lane_drives_as_the_model_and_at_most_the_limit():
     assert 7.9 < found.max() <= 8.0 * 1.001
 
 
+@pytest.mark.parametrize("acceleration_mps2, factor", [(2.5, 1.0), (1.0, 0.5), (0.4, 1.5)])
+def test_acceleration_and_desired_speed_are_those_of_the_config(acceleration_mps2, factor):
+    """Without a speed limit the desired speed is 10 m/s, times the factor."""
+    scene = on_lanes([AWAY, parked(0.0)], [STRAIGHT_LANE])
+    idm = {"acceleration_mps2": acceleration_mps2, "speed_factor": factor}
+    found = play(batch_of(scene, **IDM, idm=idm), 200)["speed_mps"][:, 1]
+    expected = 0.0
+    for step in range(200):
+        assert found[step] == pytest.approx(expected, abs=1e-4)
+        expected += 0.1 * acceleration_mps2 * (1.0 - (expected / (10.0 * factor)) ** 4)
+
+
+@pytest.mark.parametrize("min_gap_m, headway_s", [(3.0, 2.0), (0.5, 3.0)])
+def test_gaps_at_rest_and_at_speed_are_those_of_the_config(min_gap_m, headway_s):
+    """At equal speeds the gap is (s0 + v T) / sqrt(1 - (v / v0)^4)."""
+    idm = {"min_gap_m": min_gap_m, "headway_s": headway_s}
+    scene = on_lanes([driver(150.0, 0.3), parked(0.0)], [STRAIGHT_LANE])
+    found = play(batch_of(scene, **IDM, idm=idm), 900)["x_m"]
+    assert found[-1, 0] - found[-1, 1] - 4.0 == pytest.approx(min_gap_m, abs=0.05)
+
+    moving = on_lanes([driver(60.0, 0.3, speed_mps=6.0), parked(0.0, speed_mps=6.0)], [[(-10.0, 0.0), (2000.0, 0.0)]])
+    found = play(batch_of(moving, **IDM, idm=idm, trial_steps=2000), 1500, COAST)["x_m"]
+    expected_m = (min_gap_m + 6.0 * headway_s) / math.sqrt(1.0 - 0.6**4)
+    assert found[-1, 0] - found[-1, 1] - 4.0 == pytest.approx(expected_m, abs=0.05)
+
+
+@pytest.mark.parametrize("hardest_mps2", [2.0, 5.0])
+def test_no_vehicle_brakes_harder_than_the_config_allows(hardest_mps2):
+    """It is too fast and too near to stop before the agent, so it brakes as hard as it can."""
+    scene = on_lanes([driver(25.0, 0.3), parked(0.0, speed_mps=15.0)], [STRAIGHT_LANE])
+    found = play(batch_of(scene, **IDM, idm={"hardest_braking_mps2": hardest_mps2}), 5)["speed_mps"][:, 1]
+    assert found == pytest.approx(15.0 - 0.1 * hardest_mps2 * np.arange(6), abs=1e-3)
+
+
+def test_comfortable_braking_decides_where_a_vehicle_enters():
+    log = [None] * 10 + [(float(x), 0.0, 0.0, 10.0) for x in range(20)]
+    for braking_mps2 in (1.0, 4.0):
+        for short_m in (0.1, -0.1):
+            agent = driver(4.0 + 3.0 + 10.0**2 / (2 * braking_mps2) - short_m)
+            found = play(batch_of(stage([agent, log_replay(log)]), **IDM, idm={"braking_mps2": braking_mps2}), 12)
+            assert found["present"][10, 1] == (short_m < 0), (braking_mps2, short_m)
+
+
+def test_a_vehicle_that_drives_slower_than_its_log_begins_so():
+    log = [(float(x), 0.0, 0.0, 10.0) for x in range(40)]
+    for factor, start_mps in ((0.4, 4.0), (1.5, 10.0)):
+        found = play(batch_of(stage([AWAY, log_replay(log)]), **IDM, idm={"speed_factor": factor}), 60)["speed_mps"]
+        assert found[0, 1] == pytest.approx(start_mps) and np.abs(np.diff(found[:, 1])).max() < 0.11
+        assert found[:, 1].max() <= max(start_mps, 10.0 * factor) * 1.001
+
+
 @pytest.mark.parametrize("start_mps", [0.0, 5.0, 10.0])
 def test_a_vehicle_stops_one_metre_behind_an_agent_that_stands_on_its_lane(start_mps):
     scene = on_lanes([driver(80.0, 0.3), parked(0.0, speed_mps=start_mps)], [STRAIGHT_LANE])

@@ -1,11 +1,22 @@
 """Does each vehicle model move as published? Against vectors, a reference in float64, and its own inverse."""
 
+import cmath
 import math
 
 import numpy as np
 import pytest
 from scripted_scenes import IGNORE_ALL, Actor, batch_of, driver, stage
-from vehicle_models import BMW_320I, MODELS, Limits, Vehicle, engine_acceleration, single_track_rates
+from vehicle_models import (
+    BMW_320I,
+    F1TENTH,
+    MODELS,
+    Limits,
+    Vehicle,
+    engine_acceleration,
+    rolled_substep,
+    runge_kutta,
+    single_track_rates,
+)
 
 from drive_env import Batch, ConfigError, DriveConfig
 from drive_env.action_space import action_dimensions
@@ -110,6 +121,19 @@ def test_the_table_of_jerks_is_the_published_one():
     assert now(batch)[4] > 0
 
 
+def test_the_sixty_three_actions_of_the_classic_model_are_the_published_ones():
+    """index = acceleration_index * 9 + steering_index; the wheels reach the angle within 12 steps."""
+    accelerations, angles = (-4, -2.667, -1.333, 0, 1.333, 2.667, 4), (-0.667, -0.5, -0.333, -0.167, 0, 0.167, 0.333,
+                                                                       0.5, 0.667)
+    batch = begin("classic", [(0, 300.0 * i, 0, 10, 4.5) for i in range(63)], action_type="discrete", **CLASSIC)
+    assert batch.single_action_space.n == 63
+    for _ in range(12):
+        batch.step(np.arange(63))
+    found = np.array([now(batch, agent)[3:] for agent in range(63)]).reshape(7, 9, 2)
+    assert found[:, :, 0] == pytest.approx(np.repeat(10 + 1.2 * np.array(accelerations), 9).reshape(7, 9), abs=1e-3)
+    assert found[:, :, 1] == pytest.approx(np.tile(angles, (7, 1)), abs=6e-4)
+
+
 @pytest.mark.parametrize("friction, acceleration, speed_mps, curvature", [
     (0.9, 0, 15, 0.03924), (0.3, 0, 15, 0.01308), (0.5, -4, 15, 0.012617), (0.3, -4, 15, 0.0)])
 def test_a_car_turns_no_more_than_its_friction_circle_allows(friction, acceleration, speed_mps, curvature):
@@ -132,6 +156,46 @@ def test_the_reference_of_the_single_track_model_has_the_published_rates():
     """CommonRoad's own test: of 6.1803 m/s2 its engine allows less at this speed."""
     allowed = engine_acceleration(SINGLE_TRACK_STATE[3], 6.1803)
     assert single_track_rates(SINGLE_TRACK_STATE, 0.15, allowed) == pytest.approx(SINGLE_TRACK_RATES, abs=1e-13)
+
+
+def test_the_reference_of_a_rolling_car_has_the_published_rates_at_its_rear_axle():
+    """CommonRoad's kinematic model has the speed and position of the rear axle."""
+    x, y, steering, speed, heading = (3.9579422297936526, 0.0391650102771405, 0.0378491427211811, 16.3546957860883566,
+                                      0.0294717351052816)
+    rear_m, wheelbase_m = BMW_320I["rear_m"], BMW_320I["front_m"] + BMW_320I["rear_m"]
+    slip, tiny_s = math.atan(math.tan(steering) * rear_m / wheelbase_m), 1e-6
+    centre = complex(x, y) + cmath.rect(rear_m, heading)
+    before = np.array([centre.real, centre.imag, steering, speed / math.cos(slip), heading, 0.0, 0.0])
+    acceleration = engine_acceleration(speed, 6.1803)
+    after = rolled_substep(before, 0.15, acceleration, tiny_s)
+    rear = complex(*after[:2]) - cmath.rect(rear_m, after[4])
+    rates = np.array([rear.real - x, rear.imag - y, after[2] - steering, after[4] - heading]) / tiny_s
+    assert rates == pytest.approx((16.3475935934250209, 0.4819314886013121, 0.15, 0.2401426578627629), abs=2e-5)
+    assert acceleration == pytest.approx(5.1464424102339752, abs=1e-13)
+
+
+def integrated(car, state, steering_rate_of, steps):
+    """A state of the reference after so many steps of 0.01 s without acceleration."""
+    state = np.array(state, float)
+    for step in range(steps):
+        state = runge_kutta(state, lambda now, step=step: single_track_rates(now, steering_rate_of(step), 0.0, car),
+                            0.01)
+    return state
+
+
+def test_the_reference_of_the_single_track_model_has_the_published_paths():
+    """BMW: to the left for 0.5 s and back; F1TENTH: a steady wheel angle for 0.5 s."""
+    found = integrated(BMW_320I, (0, 0, 0, 15, 0, 0, 0), lambda step: 0.1 if step < 50 else -0.1, 100)
+    assert found == pytest.approx((14.947850266, 0.999417234, 0, 15, 0.142605498, 0.040358772, -0.001767954), abs=2e-9)
+    found = integrated(F1TENTH, (0, 0, 0.1, 3, 0, 0, 0), lambda step: 0.0, 50)
+    assert found == pytest.approx((1.4610382, 0.289982429, 0.1, 3, 0.401106039, 0.844405309, 0.00313891), abs=1e-8)
+
+
+@pytest.mark.parametrize("friction, sideslip_rad", [(1.0489, 0.0073), (0.5, -0.0150), (0.3, -0.0433)])
+def test_friction_changes_the_sideslip_of_a_linear_tyre_and_not_its_yaw_rate(friction, sideslip_rad):
+    found = integrated(BMW_320I | {"friction": friction}, (0, 0, 0.05, 15, 0, 0, 0), lambda step: 0.0, 3000)
+    assert found[5] == pytest.approx(0.290820225, abs=1e-8)
+    assert found[6] == pytest.approx(sideslip_rad, abs=5e-5)
 
 
 def test_a_slipping_car_turns_left_and_back_by_the_published_yaw_rate_and_sideslip():
@@ -404,3 +468,24 @@ def test_the_rule_based_driver_drives_a_model_or_names_what_it_cannot_set(model)
         for _ in range(200):
             batch.step(rules.act_all())
         assert batch.metrics()["goal"].value == 1.0
+
+
+@pytest.mark.parametrize("limit, lower", [("max_acceleration_mps2", 0.5), ("max_steering_rad", 0.05)])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_limit_that_does_not_limit_a_model_is_refused(model, limit, lower):
+    """Of full throttle and full steering to the left, a limit allows less, or the model has no such limit."""
+    def moved(**limits):
+        batch = begin(model, [(0, 0, 0.0, 8.0, 4.5)], **limits)
+        for _ in range(8):
+            batch.step(np.full((1, batch.actions.shape[1]), 1e-5 if model == "state" else 0.9, np.float32))
+        return now(batch)[:4]
+
+    try:
+        limited = moved(**{limit: lower})
+    except ConfigError as error:
+        default = getattr(DriveConfig().dynamics, limit)
+        assert str(error) == (f"dynamics.{limit} is {lower}; for dynamics.model {model!r}, whose motion it does not "
+                              f"limit, it must be {default}")
+        assert model in ("invertible_bicycle", "jerk", "delta_local", "state")
+    else:
+        assert np.abs(limited - moved()).max() > 0.01

@@ -82,7 +82,7 @@ def test_a_trial_of_the_occluded_crossing_has_no_time_for_two_detours():
 def test_30_percent_of_spare_time_would_allow_a_second_detour(vans):
     """So the spare time stays below: a trial lasts longer than the way with one detour, at full speed, but not as long
     as that with two."""
-    config = occluded_crossing(vans, seeds=()).config
+    config = occluded_crossing(vans, seeds=[0]).config
     time_m = config.trial_steps * config.dt_s * config.dynamics.max_speed_mps
     scene = occluded_crossing(vans, seeds=[0]).scenes[0]
     straight_m = float(scene.objects.goal_m[0, 0] - scene.objects.x_m[0, 0]) - config.goal_radius_m

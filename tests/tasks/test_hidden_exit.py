@@ -167,7 +167,7 @@ def test_bad_arguments_are_refused():
     with pytest.raises(SceneError, match="exits is 6; it must be a whole number from 2 to 5"):
         hidden_exit(6)
     with pytest.raises(SceneError, match="exits is 6; it must be a whole number from 2 to 5"):
-        hidden_exit(6, seeds=())
+        hidden_exit(6, seeds=[0])
     with pytest.raises(ConfigError, match="trials is 0; it must be a whole number from 1 to 5"):
         hidden_exit(trials=0)
     with pytest.raises(ConfigError, match=r"reveal_s is 1.0; it must be a number in \[0, 0.9\]"):

@@ -32,16 +32,16 @@ def test_the_optimal_scores_are_the_published_ones(choices, trials, memory, feat
 
 
 @pytest.mark.parametrize(("task", "memory", "features", "none"), [
-    (gates(2, 2, ()), (1 / 4, 3 / 4), (1 / 4, 1 / 2), 1 / 4),
-    (gates(2, 3, ()), (1 / 4, 3 / 4, 1), (1 / 4, 1 / 2, 1 / 2), 1 / 4),
-    (gates(3, 2, ()), (1 / 8, 1 / 2), (1 / 8, 1 / 4), 1 / 8),
-    (gates(1, 2, ()), (1 / 2, 1), (1 / 2, 1), 1 / 2),
-    (gates(1, 3, ()), (1 / 2, 1, 1), (1 / 2, 1, 1 / 2), 1 / 2),
-    (occluded_crossing(5, 2, ()), (1 / 5, 1), (1 / 5, 2 / 5), 1 / 5),
-    (hidden_closure(2, 3, ()), (1 / 3, 2 / 3, 1), (1 / 3, 2 / 3, 2 / 3), 1 / 3),
-    (hidden_closure(1, 2, ()), (2 / 3, 1), (2 / 3, 1), 2 / 3),
-    (hidden_closure(1, 3, ()), (2 / 3, 1, 1), (2 / 3, 1, 2 / 3), 2 / 3),
-    (hidden_exit(5, 2, (), reveal_s=0.5), (1 / 5, 1), (1 / 5, 2 / 5), 1 / 5),
+    (gates(2, 2, [0]), (1 / 4, 3 / 4), (1 / 4, 1 / 2), 1 / 4),
+    (gates(2, 3, [0]), (1 / 4, 3 / 4, 1), (1 / 4, 1 / 2, 1 / 2), 1 / 4),
+    (gates(3, 2, [0]), (1 / 8, 1 / 2), (1 / 8, 1 / 4), 1 / 8),
+    (gates(1, 2, [0]), (1 / 2, 1), (1 / 2, 1), 1 / 2),
+    (gates(1, 3, [0]), (1 / 2, 1, 1), (1 / 2, 1, 1 / 2), 1 / 2),
+    (occluded_crossing(5, 2, [0]), (1 / 5, 1), (1 / 5, 2 / 5), 1 / 5),
+    (hidden_closure(2, 3, [0]), (1 / 3, 2 / 3, 1), (1 / 3, 2 / 3, 2 / 3), 1 / 3),
+    (hidden_closure(1, 2, [0]), (2 / 3, 1), (2 / 3, 1), 2 / 3),
+    (hidden_closure(1, 3, [0]), (2 / 3, 1, 1), (2 / 3, 1, 2 / 3), 2 / 3),
+    (hidden_exit(5, 2, [0], reveal_s=0.5), (1 / 5, 1), (1 / 5, 2 / 5), 1 / 5),
 ], ids=lambda value: getattr(value, "name", ""))
 def test_the_optimal_scores_of_a_task_are_the_published_ones(task, memory, features, none):
     expected = (memory, features, (none,) * len(memory))
@@ -91,7 +91,7 @@ def test_bad_arguments_are_refused():
 
 
 def test_arguments_of_other_types_are_errors_or_name_no_task():
-    config = gates(seeds=()).config
+    config = gates(seeds=[0]).config
     with pytest.raises(ArgumentError, match="parameters is None; it must be a dict of values by name"):
         optimal_scores_on("gates", None, config)
     assert optimal_scores_on(["gates"], {}, config) == {}

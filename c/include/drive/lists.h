@@ -177,6 +177,15 @@
     X(float, coplayers, "f4", 0, DRV_OBJECT_LIMIT, NAN, "") /* below 1: a share of the agents */ \
     X(int32_t, idm_lane_changes, "i4", 0, 1, NAN, "") /* whether rule-based vehicles change lanes */ \
     X(float, idm_handback_m, "f4", 0, 1000, NAN, "") /* 0: never */                            \
+    X(float, idm_min_gap_m, "f4", 0, 1000, NAN, "") /* to the vehicle ahead, at rest */        \
+    X(float, idm_headway_s, "f4", 0, 1000, NAN, "") /* that a moving vehicle adds to the gap */ \
+    X(float, idm_acceleration_mps2, "f4", 1e-2, 100, NAN, "") /* on a free road, from rest */  \
+    X(float, idm_braking_mps2, "f4", 1e-2, 100, NAN, "") /* comfortable deceleration */        \
+    X(float, idm_hardest_braking_mps2, "f4", 1e-2, 100, NAN, "") /* at least idm_braking_mps2 */ \
+    X(float, idm_speed_factor, "f4", 1e-2, 10, NAN, "") /* of the desired speeds of paths */   \
+    X(float, mobil_politeness, "f4", 0, 10, NAN, "") /* weight of what followers lose */       \
+    X(float, mobil_threshold_mps2, "f4", 0, 100, NAN, "") /* gain of a lane change */          \
+    X(float, mobil_safe_braking_mps2, "f4", 0, 100, NAN, "") /* of the new follower, at most */ \
     X(int32_t, traffic_controls, "i4", 0, 1, NAN, "") /* whether lights and signs have an effect */ \
     X(int32_t, on_red_light, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \
     X(int32_t, on_stop_sign, "i4", DRV_IGNORE, DRV_REMOVE, NAN, "ignore stop remove")          \

@@ -106,6 +106,10 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
         return drv_fail(message, DRV_ERROR_CONFIG,
                         "action_mask is %d; it must be 0 unless actions are discrete accelerations without delay",
                         config->action_mask);
+    if (status == DRV_OK && config->idm_hardest_braking_mps2 < config->idm_braking_mps2)
+        return drv_fail(message, DRV_ERROR_CONFIG,
+                        "idm_hardest_braking_mps2 is %g; it must be at least idm_braking_mps2, %g",
+                        (double)config->idm_hardest_braking_mps2, (double)config->idm_braking_mps2);
     if (status == DRV_OK) status = drv_weights_check(config, message);
     if (status == DRV_OK) status = drv_sensors_check(config, message);
     if (status == DRV_OK) status = drv_image_check(config, message);

@@ -42,7 +42,8 @@ static inline float drv_bounded_acceleration(const drv_follower *own, float allo
 
 /* Whether it can brake to a stop within a distance. */
 static inline bool drv_can_stop(const drv_follower *own, float gap_m) {
-    return own->speed_mps * own->speed_mps <= 2.0f * drv_yielding_mps2 * gap_m;
+    const float braking_mps2 = drv_smaller(drv_yielding_mps2, own->driver.hardest_braking_mps2);
+    return own->speed_mps * own->speed_mps <= 2.0f * braking_mps2 * gap_m;
 }
 
 /* Whether it waits for a vehicle that crosses its path: it can stop in front of it, and without stopping both would be

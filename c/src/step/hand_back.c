@@ -59,7 +59,7 @@ static bool way_is_free(const drv_world *world, drv_scratch *scratch, int32_t pa
     const drv_scene *scene = world->scene;
     const float logged_mps = scene->log_speed_mps[drv_log_entry(scene, vehicle, *world->clock_steps)];
     const float speed_mps = drv_larger(0.0f, logged_mps);
-    const drv_follower own = drv_follower_of(drv_idm_default, speed_mps, speed_mps, scene->length_m[vehicle]);
+    const drv_follower own = drv_follower_of(drv_rule_idm(world), speed_mps, speed_mps, scene->length_m[vehicle]);
     const drv_corridor corridor = drv_corridor_of(world, &scene->paths, path, world->path_m[path], vehicle,
                                                   drv_look_ahead_m(speed_mps));
     const int32_t near =

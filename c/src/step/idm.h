@@ -14,10 +14,6 @@ typedef struct drv_idm {
     float hardest_braking_mps2; /* bound of the deceleration */
 } drv_idm;
 
-/* The parameters of the agents of nuPlan (nuplan-devkit), but for the bound of the deceleration. It is what tyres hold
- * on a dry road; nuPlan's is the comfortable deceleration, with which a vehicle hits what stands still ahead of it. */
-static const drv_idm drv_idm_default = {1.0f, 1.5f, 1.0f, 2.0f, 8.0f};
-
 /* The formula replaces smaller gaps, and the negative ones of vehicles that overlap, by this one, so that its result is
  * finite. */
 static const float drv_idm_gap_floor_m = 0.1f;

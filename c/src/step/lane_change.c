@@ -127,17 +127,18 @@ static lane_traffic traffic_in(const drv_world *world, const drv_scratch *scratc
 }
 
 /* The acceleration of a vehicle behind another one; on a free road where there is none. */
-static float behind_mps2(float speed_mps, float desired_mps, float gap_m, float lead_mps) {
-    return drv_idm_acceleration_mps2(drv_idm_default, speed_mps, drv_larger(desired_mps, speed_mps), gap_m,
+static float behind_mps2(drv_idm driver, float speed_mps, float desired_mps, float gap_m, float lead_mps) {
+    return drv_idm_acceleration_mps2(driver, speed_mps, drv_larger(desired_mps, speed_mps), gap_m,
                                      speed_mps - lead_mps);
 }
 
 /* What a vehicle between two others does to the one behind: `before` is without it, `after` with it. */
-static drv_mobil_effect effect_on_follower(lane_traffic of, float speed_mps, float desired_mps, float length_m) {
+static drv_mobil_effect effect_on_follower(drv_idm driver, lane_traffic of, float speed_mps, float desired_mps,
+                                           float length_m) {
     if (!of.behind.exists) return (drv_mobil_effect){0.0f, 0.0f};
     const float to_lead_m = of.behind.gap_m + length_m + of.ahead.gap_m; /* INFINITY where there is none */
-    return (drv_mobil_effect){behind_mps2(of.behind.speed_mps, desired_mps, to_lead_m, of.ahead.speed_mps),
-                              behind_mps2(of.behind.speed_mps, desired_mps, of.behind.gap_m, speed_mps)};
+    return (drv_mobil_effect){behind_mps2(driver, of.behind.speed_mps, desired_mps, to_lead_m, of.ahead.speed_mps),
+                              behind_mps2(driver, of.behind.speed_mps, desired_mps, of.behind.gap_m, speed_mps)};
 }
 
 /* ---- decisions ---- */
@@ -147,22 +148,24 @@ static bool changes_to(const drv_world *world, const drv_scratch *scratch, int32
                        float reach_m, float from_m, float to_m, bool has_to) {
     const lane_traffic left = traffic_in(world, scratch, path, vehicle, near, reach_m, from_m);
     const lane_traffic joined = traffic_in(world, scratch, path, vehicle, near, reach_m, to_m);
-    const float min_gap_m = drv_idm_default.min_gap_m;
-    if (joined.ahead.gap_m < min_gap_m || joined.behind.gap_m < min_gap_m) return false;
+    const drv_idm driver = drv_rule_idm(world);
+    if (joined.ahead.gap_m < driver.min_gap_m || joined.behind.gap_m < driver.min_gap_m) return false;
 
     /* the accelerations of the three vehicles */
     const float speed_mps = world->speed_mps[vehicle], length_m = world->scene->length_m[vehicle];
-    const float desired_mps = drv_path_speed(&world->scene->paths, path, world->path_m[path]);
-    const drv_mobil_effect own = {behind_mps2(speed_mps, desired_mps, left.ahead.gap_m, left.ahead.speed_mps),
-                                  behind_mps2(speed_mps, desired_mps, joined.ahead.gap_m, joined.ahead.speed_mps)};
-    const drv_mobil_effect new_follower = effect_on_follower(joined, speed_mps, desired_mps, length_m);
-    const drv_mobil_effect present = effect_on_follower(left, speed_mps, desired_mps, length_m);
+    const float desired_mps = drv_desired_mps(world, path, world->path_m[path]);
+    const drv_mobil_effect own = {
+        behind_mps2(driver, speed_mps, desired_mps, left.ahead.gap_m, left.ahead.speed_mps),
+        behind_mps2(driver, speed_mps, desired_mps, joined.ahead.gap_m, joined.ahead.speed_mps)};
+    const drv_mobil_effect new_follower = effect_on_follower(driver, joined, speed_mps, desired_mps, length_m);
+    const drv_mobil_effect present = effect_on_follower(driver, left, speed_mps, desired_mps, length_m);
     const drv_mobil_effect old_follower = {present.after_mps2, present.before_mps2};
 
     /* a vehicle that has to change does so as soon as that is safe, for itself too */
-    const drv_mobil driver = drv_mobil_default;
-    if (has_to) return drv_mobil_is_safe(driver, new_follower) && own.after_mps2 >= -driver.safe_braking_mps2;
-    return drv_mobil_changes(driver, own, new_follower, old_follower, to_m == 0.0f ? own_lane_bias_mps2 : 0.0f);
+    const drv_config *config = world->config;
+    const drv_mobil rule = {config->mobil_politeness, config->mobil_safe_braking_mps2, config->mobil_threshold_mps2};
+    if (has_to) return drv_mobil_is_safe(rule, new_follower) && own.after_mps2 >= -rule.safe_braking_mps2;
+    return drv_mobil_changes(rule, own, new_follower, old_follower, to_m == 0.0f ? own_lane_bias_mps2 : 0.0f);
 }
 
 void drv_lane_change_decide(drv_world *world, drv_scratch *scratch, int32_t path) {

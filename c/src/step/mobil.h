@@ -12,8 +12,6 @@ typedef struct drv_mobil {
     float threshold_mps2;    /* gain below which it stays */
 } drv_mobil;
 
-static const drv_mobil drv_mobil_default = {0.3f, 2.0f, 0.2f};
-
 /* The acceleration of a vehicle before a lane change and after it; 0 and 0 where there is no such vehicle. */
 typedef struct drv_mobil_effect {
     float before_mps2, after_mps2;

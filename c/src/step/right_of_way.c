@@ -8,7 +8,7 @@
 #include "step/stopping.h"
 
 /* A vehicle is near a zone if its gap is at most its comfortable braking distance plus this margin. */
-static const float stopping_margin_m = 10.0f, stopping_mps2 = 2.0f;
+static const float stopping_margin_m = 10.0f;
 /* Where signs have an effect it is also near if it arrives within this time: vehicles at a sign yield to it. */
 static const float yield_s = 4.0f;
 /* Vehicles whose zones begin on one lane follow each other: the starts of these zones are at most this far apart across
@@ -64,7 +64,8 @@ float drv_zone_gap_m(const drv_world *world, int32_t path, int32_t zone) {
 
 /* Whether a vehicle is near the start of the zone ahead of it. */
 static bool is_near(const drv_world *world, float gap_m, float speed_mps) {
-    if (gap_m <= stopping_margin_m + speed_mps * speed_mps / (2.0f * stopping_mps2)) return true;
+    const float braking_mps2 = world->config->idm_braking_mps2;
+    if (gap_m <= stopping_margin_m + speed_mps * speed_mps / (2.0f * braking_mps2)) return true;
     return drv_has_stop_lines(world) && gap_m <= yield_s * speed_mps;
 }
 

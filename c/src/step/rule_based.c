@@ -121,10 +121,9 @@ static void give_way(drv_world *world, const drv_scratch *scratch, int32_t claim
 /* The lowest of the accelerations that other vehicles and the path allow. */
 static float planned_acceleration(drv_world *world, drv_scratch *scratch, surroundings around, int32_t path,
                                   int32_t vehicle) {
-    const drv_paths *paths = &world->scene->paths;
     const float speed_mps = world->speed_mps[vehicle], dt_s = world->scene->dt_s, path_m = world->path_m[path];
-    const float length_m = world->scene->length_m[vehicle];
-    plan own = {.follower = drv_follower_of(drv_idm_default, speed_mps, drv_path_speed(paths, path, path_m), length_m),
+    const float length_m = world->scene->length_m[vehicle], desired_mps = drv_desired_mps(world, path, path_m);
+    plan own = {.follower = drv_follower_of(drv_rule_idm(world), speed_mps, desired_mps, length_m),
                 .path = path, .vehicle = vehicle,
                 .zone = world->arrival_step[path] >= 0 ? drv_zone_ahead(world, path) : -1, .exit_is_free = true};
     if (own.zone >= 0) own.zone_gap_m = drv_zone_gap_m(world, path, own.zone);
@@ -136,7 +135,7 @@ static float planned_acceleration(drv_world *world, drv_scratch *scratch, surrou
     if (stop_m < INFINITY) drv_keep_gap(&own.follower, stop_m - path_m - 0.5f * length_m, 0.0f);
     const float end_m = drv_lane_change_end_m(world, path);
     if (end_m < INFINITY) drv_keep_gap(&own.follower, end_m - 0.5f * length_m, 0.0f);
-    return drv_bounded_acceleration(&own.follower, drv_path_speed(paths, path, path_m + speed_mps * dt_s), dt_s);
+    return drv_bounded_acceleration(&own.follower, drv_desired_mps(world, path, path_m + speed_mps * dt_s), dt_s);
 }
 
 /* Whether a vehicle is on its path, and not handed back to its log. */
@@ -185,7 +184,7 @@ static float braking_distance_m(const drv_world *world, int32_t vehicle, int32_t
                            world->sin_heading[other] * world->sin_heading[vehicle];
     const float speed_mps = world->speed_mps[vehicle];
     const float lead_mps = drv_larger(0.0f, world->speed_mps[other] * turn_cos);
-    return drv_larger(0.0f, speed_mps * speed_mps - lead_mps * lead_mps) / (2.0f * drv_idm_default.braking_mps2);
+    return drv_larger(0.0f, speed_mps * speed_mps - lead_mps * lead_mps) / (2.0f * world->config->idm_braking_mps2);
 }
 
 /* Whether a vehicle that enters the map in this step is at its log, to which it may be handed back. */
@@ -238,6 +237,13 @@ void drv_rule_based_move(drv_world *world) {
     }
 }
 
+/* A vehicle that shall drive slower than its log also begins so, else it would brake hard at once. One that is handed
+ * back to its log begins with the speed that it has there. */
+static float start_speed_mps(const drv_world *world, int32_t path) {
+    const float factor = drv_hands_back(world) ? 1.0f : drv_smaller(1.0f, world->config->idm_speed_factor);
+    return factor * world->scene->paths.start_speed_mps[path];
+}
+
 void drv_rule_based_begin(drv_world *world) {
     const drv_paths *paths = &world->scene->paths;
     for (int32_t path = 0; path < world->sizes.rule_based; path++) {
@@ -250,7 +256,7 @@ void drv_rule_based_begin(drv_world *world) {
         const int32_t vehicle = drv_scene_rule_first(world->scene) + path;
         const bool has_path = drv_path_points(paths, path) > 0;
         world->present[vehicle] = paths->entry_step[path] == 0;
-        world->speed_mps[vehicle] = has_path ? paths->start_speed_mps[path] : 0.0f;
+        world->speed_mps[vehicle] = has_path ? start_speed_mps(world, path) : 0.0f;
         /* one without a path is where it starts, or never on the map */
         if (has_path && paths->entry_step[path] > 0) world->path_m[path] = -1.0f;
     }

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "step/corridor.h"
-#include "step/idm.h"
 #include "step/rule_based.h"
 
 /* Deceleration beyond which a vehicle goes on at yellow. */
@@ -13,9 +12,10 @@ static const float yellow_braking_mps2 = 3.0f;
 static const float stop_sign_s = 1.0f;
 
 /* Whether a vehicle at a speed has to stop for a light that is this far ahead. One that cannot stop goes on. */
-static bool light_holds(uint8_t state, float speed_mps, float gap_m) {
+static bool light_holds(uint8_t state, float hardest_mps2, float speed_mps, float gap_m) {
     if (state != DRV_LIGHT_RED && state != DRV_LIGHT_YELLOW) return false;
-    const float braking_mps2 = state == DRV_LIGHT_RED ? drv_idm_default.hardest_braking_mps2 : yellow_braking_mps2;
+    const float braking_mps2 =
+        state == DRV_LIGHT_RED ? hardest_mps2 : drv_smaller(yellow_braking_mps2, hardest_mps2);
     return speed_mps * speed_mps < 2.0f * braking_mps2 * gap_m;
 }
 
@@ -34,6 +34,7 @@ static float stop_of(drv_world *world, int32_t path, int32_t vehicle) {
     const drv_stop_lines *lines = &scene->stop_lines;
     const float front_m = world->path_m[path] + 0.5f * scene->length_m[vehicle];
     const float speed_mps = world->speed_mps[vehicle], look_ahead_m = drv_look_ahead_m(speed_mps);
+    const float hardest_mps2 = world->config->idm_hardest_braking_mps2;
     float stop_m = INFINITY, sign_m = INFINITY;
     for (int32_t i = lines->start[path]; i < lines->start[path + 1]; i++) {
         const float gap_m = lines->at_m[i] - front_m;
@@ -41,7 +42,7 @@ static float stop_of(drv_world *world, int32_t path, int32_t vehicle) {
         const int32_t control = lines->control[i];
         const uint8_t kind = scene->control_kind[control];
         if (kind == DRV_STOP_SIGN) sign_m = drv_smaller(sign_m, lines->at_m[i]);
-        if (kind == DRV_TRAFFIC_LIGHT && light_holds(world->light_state[control], speed_mps, gap_m))
+        if (kind == DRV_TRAFFIC_LIGHT && light_holds(world->light_state[control], hardest_mps2, speed_mps, gap_m))
             stop_m = drv_smaller(stop_m, lines->at_m[i]);
     }
     world->sign_steps[path] = counted_stand(world, path, speed_mps, sign_m - front_m);

@@ -19,7 +19,8 @@ from ..coordinates import bounded_float32, first_index, origin_of, time_major, w
 from ..lane_links import link_lanes
 from ..levels import report_levels
 from ..limits import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
-from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene
+from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene, no_traffic_controls
+from ..stop_signs import with_stop_signs
 from .source import WAYMO_DT_S, Source
 
 OBJECT_TYPES = {1: "vehicle", 2: "pedestrian", 3: "cyclist"}
@@ -69,9 +70,10 @@ def read_early(data: bytes, source: str) -> Scene:
     report_levels(roads, report)
     lanes = link_lanes(roads)
     report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
+    controls = with_stop_signs(no_traffic_controls(objects.frame_count), roads, lanes, report)
     return Scene(
         name=PurePath(source).stem, source=source, generated=False, dt_s=WAYMO_DT_S, origin_m=origin_m,
-        objects=objects, roads=roads, lanes=lanes, report=report)
+        objects=objects, roads=roads, lanes=lanes, traffic_controls=controls, report=report)
 
 
 def _read_head(data):

@@ -280,9 +280,9 @@ def test_325_agrees_with_an_independent_reader():
     assert objects.marked_expert.sum() == 1
 
 
-def test_only_time_and_lane_graph_of_a_real_file_are_imputed(real_scene):
+def test_only_time_lane_graph_and_stop_lines_of_a_real_file_are_imputed(real_scene):
     reasons = [reason.partition(" ")[0] for reason in real_scene.report.imputed]
-    assert reasons == ["dt_s", "lane"]
+    assert reasons == ["dt_s", "lane", "stop"]
     assert real_scene.report.dropped == {}
 
 

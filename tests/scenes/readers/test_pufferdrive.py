@@ -98,7 +98,7 @@ def test_missing_fields_are_reported_as_imputed():
     report = read_early(small_file(), "x.bin").report
     assert [count for reason, count in report.imputed.items() if reason.startswith("lane successors")] == [1]
     assert any(reason.startswith("dt_s") for reason in report.imputed)
-    assert report.notes == []
+    assert report.notes == ["stop signs that no lane leads to, which have no effect: 1"]
 
 
 def test_heights_are_kept_where_states_are_valid():

@@ -18,6 +18,7 @@ from ...lane_links import link_lanes
 from ...levels import report_levels
 from ...metadata import check_text
 from ...scene import Report, Scene
+from ...stop_signs import with_stop_signs
 from ..source import WAYMO_DT_S, Source
 from .headings import headings_rad
 from .lights import read_lights
@@ -70,7 +71,8 @@ def read_gpudrive(data: bytes, source: str) -> Scene:
     lanes = link_lanes(roads)
     report.impute("lane successors, from lanes that end where another starts", len(lanes.successor))
     references = read_references(document, tracks, kept, report)
-    traffic_controls = read_lights(document, roads, objects.frame_count, origin_m, report)
+    lights = read_lights(document, roads, objects.frame_count, origin_m, report)
+    traffic_controls = with_stop_signs(lights, roads, lanes, report)
     _report_unread(document, report)
     return Scene(
         name=PurePath(source).stem, source=source, generated=False, dt_s=WAYMO_DT_S, origin_m=origin_m, objects=objects,

@@ -13,6 +13,7 @@ import numpy as np
 from ....errors import SceneError
 from ...coordinates import bounded_float32
 from ...json_text import expected, member, numbers, one_of, whole_number, within
+from ...limits import CONTROL_STATE_LIMIT
 from ...scene import (
     CONTROL_KIND_CODES,
     LIGHT_STATE_CODES,
@@ -22,18 +23,13 @@ from ...scene import (
     TrafficControls,
     no_traffic_controls,
 )
+from ...stop_signs import LANE_WIDTH_M
 
 LIGHT_STATES = {
     "unknown": "off", "stop": "red", "caution": "yellow", "go": "green", "arrow_stop": "red",
     "arrow_caution": "yellow", "arrow_go": "green", "flashing_stop": "off", "flashing_caution": "off"}
 """What a light shows, by the word of the file. An arrow is the light of its lane; a flashing light does not stop
 traffic for a time, so it is off."""
-
-STATE_LIMIT = 1 << 26
-"""States of all lights: a small file can claim a product of lights and frames that memory cannot hold."""
-
-LANE_WIDTH_M = 3.5
-"""Length of a stop line; the files have no lane widths."""
 
 
 def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.ndarray,
@@ -48,9 +44,9 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
     if entries == []:  # some tools write an empty list
         entries = {}
     expected(entries, dict, "tl_states")
-    if len(entries) * frame_count > STATE_LIMIT:
+    if len(entries) * frame_count > CONTROL_STATE_LIMIT:
         raise SceneError(f"tl_states has {len(entries)} lights over {frame_count} frames; "
-                         f"at most {STATE_LIMIT} states are allowed")
+                         f"at most {CONTROL_STATE_LIMIT} states are allowed")
 
     # Read the lights of the lanes that the file has.
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
