@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import cells, run
+from drv_writer import controlled_scene, listed_scene
 from json_writer import json_bytes, small_document
 from still_town import still_town
 
@@ -100,6 +101,17 @@ def test_inspect_takes_a_generators_name():
     assert cells(output, "source") == ["generate_scene('intersection', seed=3, agents=5)"]
     assert cells(output, "vehicle") == ["5", "5", "0"]
     assert "agents: 5" in output
+
+
+def test_inspect_counts_goals_beyond_one_per_object(tmp_path):
+    drive_env.save_scene(listed_scene(), tmp_path / "listed.drv")
+    output = run("inspect", str(tmp_path / "listed.drv"))
+    assert cells(output, "goal lists") == ["3 goals of ids 7, 1099511627776"]
+    assert cells(output, "repeating lists") == ["ids 1099511627776"] and cells(output, "goal headings") == ["4 goals"]
+    assert "goal_lists.goal_heading_rad" in output
+    drive_env.save_scene(controlled_scene(), tmp_path / "drawn.drv")
+    output = run("inspect", str(tmp_path / "drawn.drv"))
+    assert cells(output, "candidate goals") == ["2"] and "goal lists" not in output and "goal headings" not in output
 
 
 @pytest.mark.parametrize("name", GENERATORS)

@@ -1,5 +1,7 @@
 """Do charts show their data?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from PIL import Image
 from drive_env import ConfigError, DriveConfig, generate_scene
 from drive_env.render import plot_metrics, plot_scene
 from drive_env.reports import MetricValue
+from drive_env.scenes import GoalLists
 
 
 def words(path):
@@ -51,6 +54,40 @@ def test_a_log_is_drawn_with_its_parts(tmp_path):
         assert label in words(tmp_path / "log.svg")
     plot_scene(scene, tmp_path / "still.svg", DriveConfig(others="static"))
     assert "log-replay" not in words(tmp_path / "still.svg")
+
+
+def test_goals_of_lists_are_drawn_with_their_order_and_headings(tmp_path):
+    """The picture grows to the farthest goal; each heading adds a line, and each list a line with as many corners."""
+    from matplotlib.collections import LineCollection
+
+    from drive_env.render import chart
+    from drive_env.roles import assign_roles
+
+    scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 8.0, 0.0)], goals=[(20.0, 0.0), (20.0, 8.0)])
+    lists = GoalLists(np.array([0, 0], np.int32), np.array([[30, 40], [0, 90]], np.float32),
+                      goal_heading_rad=np.array([np.nan, 1.5], np.float32))
+    scene = replace(scene, goal_lists=lists)
+    plot_scene(scene, tmp_path / "lists.svg")
+    roles = assign_roles(scene, DriveConfig())
+    assert chart._box(scene, roles)[1][1] >= 90.0
+
+    class Axes:
+        def __init__(self):
+            self.lines, self.marks = [], []
+
+        def add_collection(self, added):
+            assert isinstance(added, LineCollection)
+            self.lines.append([line.tolist() for line in added.get_segments()])
+
+        def scatter(self, x, y, **_):
+            self.marks += list(zip(x.tolist(), y.tolist(), strict=True))
+
+    axes = Axes()
+    chart._plot_goals(axes, roles, np.array([[0.0, 0.0], [0.0, 8.0]]), (0.0, 0.0, 1.0))
+    assert axes.marks == [(20, 0), (20, 8), (30, 40), (0, 90)]
+    assert axes.lines[0] == [[[0, 0], [20, 0], [30, 40], [0, 90]], [[0, 8], [20, 8]]]
+    (((x_m, y_m), tip_m),) = axes.lines[1]
+    assert (x_m, y_m) == (0, 90) and np.arctan2(tip_m[1] - y_m, tip_m[0] - x_m) == pytest.approx(1.5)
 
 
 def test_a_scene_without_roads_is_drawn(tmp_path):
