@@ -17,7 +17,7 @@ from .errors import (
 from .layout import Feature
 from .names import check_names
 from .reports import MetricValue, join_metrics
-from .roles import Frames, LightLogs, Roles, ScriptsInUse
+from .roles import Frames, GoalListsInUse, LightLogs, Roles, ScriptsInUse
 from .scenes import Report, Scene, generate_scene, load_scene, resolve_scenes, save_scene
 from .sub_batch import BatchPart
 from .trial_records import trial_metrics
@@ -49,8 +49,9 @@ else:  # hidden from type checkers, which would accept every name otherwise
 __all__ = [
     "OUTCOMES", "REWARD_TERMS", "ActionError", "ArgumentError", "Batch", "BatchPart", "CallError", "ConfigError",
     "DictObservation", "DisturbanceConfig", "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv",
-    "DynamicsConfig", "Feature", "Frames", "HiddenConfig", "IDMConfig", "ImageConfig", "LightLogs", "MOBILConfig",
-    "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges", "Roles", "Scene",
-    "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "aec_env", "check_names", "generate_scene",
-    "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
+    "DynamicsConfig", "Feature", "Frames", "GoalListsInUse", "HiddenConfig", "IDMConfig", "ImageConfig", "LightLogs",
+    "MOBILConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
+    "Roles", "Scene", "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "aec_env", "check_names",
+    "generate_scene", "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene",
+    "trial_metrics",
 ]

@@ -65,8 +65,8 @@ class ObservationConfig(Checked, group="observation"):
         0, "slots", "number of candidate goals in an observation: 0, or at least as many as every scene has",
         count(0, lib.DRV_CANDIDATE_LIMIT))
     goals: int = setting(
-        0, "slots", "number of goals in an observation, with the direction of their lanes: the current one and, with "
-        "`on_goal` 'next', those that follow it", count(0, lib.DRV_GOAL_SLOT_LIMIT))
+        0, "slots", "number of goals in an observation, with the directions of their headings: the current one and, "
+        "with `on_goal` 'next', those that follow it", count(0, lib.DRV_GOAL_SLOT_LIMIT))
     controls: int = setting(
         0, "slots", "number of nearest traffic lights and signs in an observation; needs `traffic_controls`",
         count(0, 255))
@@ -370,14 +370,16 @@ class DriveConfig(Checked):
     goal_max_speed_mps: float | None = setting(
         None, "m/s", "highest speed at which the goal counts as reached", number(0.0, 150.0, none="any speed"))
     goal_heading_tolerance_rad: float | None = setting(
-        None, "rad", "largest angle between the agent and the lane at the goal with which the goal counts as reached; "
-        "needs `observation.goals`, which show the direction of the lane", number(0.001, 1.6, none="any heading"))
+        None, "rad", "largest angle between the headings of agent and goal with which the goal counts as reached; that "
+        "of the goal is its own in the scene, else that of the lane there; needs `observation.goals`, which show it",
+        number(0.001, 1.6, none="any heading"))
     on_goal: str = setting(
         "remove", "", "what happens to an agent that reaches its goal; 'next': it has another goal from then on, "
-        "`goal_spacing_m` further along the lanes, and is removed where these end before; 'respawn': it appears at a "
+        "the next one of its list in the scene, or without a list `goal_spacing_m` further along the lanes, and is "
+        "removed where these end; 'respawn': it appears at a "
         "free start of the scene, with the goal that belongs to it", choice(*GOAL_RESPONSES))
     goal_spacing_m: float = setting(
-        40.0, "m", "length along the lanes from a goal to the next one, with `on_goal` 'next'",
+        40.0, "m", "length along the lanes from a goal to the next one, with `on_goal` 'next' and without a list",
         number(1.0, 1000.0))
     max_goals: int | None = setting(
         None, "goals", "number of goals after which an agent is removed, with `on_goal` 'next' or 'respawn'; a score "
@@ -547,7 +549,7 @@ class DriveConfig(Checked):
                               "be 0 or 1")
         if self.goal_heading_tolerance_rad is not None and not self.observation.goals:
             raise ConfigError(f"goal_heading_tolerance_rad is {self.goal_heading_tolerance_rad}; with "
-                              "observation.goals 0, where agents do not observe the direction of the lane, it must be "
+                              "observation.goals 0, where agents do not observe the heading of the goal, it must be "
                               "None")
 
         # Goals that follow one another.

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .binding import check, ffi, lib, per_thread, table, text
-from .roles import Roles
+from .roles import GoalListsInUse, Roles
 from .scenes.levels import heights_near, levels_of
+from .scenes.scene import Objects
 
 __all__ = ["native_scene", "native_scenes"]
 
@@ -36,7 +37,9 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     if prefix == "start":
         return getattr(frames, attribute)[0, roles.objects]
     if prefix == "goal":
-        return scene.objects.goal_m[roles.objects[: roles.num_agents], ("x_m", "y_m").index(attribute)]
+        return _goal_array(scene.objects, roles.objects[: roles.num_agents], attribute)
+    if prefix == "listed":
+        return _goal_array(roles.goal_lists, slice(None), attribute)
     if prefix == "candidate":
         return scene.candidate_goals_m[:, ("x_m", "y_m").index(attribute)]
     if prefix == "script":
@@ -55,6 +58,17 @@ def _scene_array(roles: Roles, name: str) -> np.ndarray:
     return getattr(scene.objects, name)[roles.objects]
 
 
+def _goal_array(goals: Objects | GoalListsInUse, chosen: np.ndarray | slice, attribute: str) -> np.ndarray:
+    """An array of the goals of objects, or of those in lists; headings that are absent are 0."""
+    if attribute in ("x_m", "y_m"):
+        return goals.goal_m[chosen, ("x_m", "y_m").index(attribute)]
+    if attribute == "has_heading":
+        return ~np.isnan(goals.goal_heading_rad[chosen])
+    if attribute == "heading_rad":
+        return np.nan_to_num(goals.goal_heading_rad[chosen])
+    return getattr(goals, attribute)
+
+
 def _road_heights(roles: Roles, prefix: str) -> np.ndarray:
     """Heights of the road at starts, goals, logs and the rest; that under an object is its z minus half its height."""
     scene, agents = roles.scene, roles.objects[: roles.num_agents]
@@ -63,6 +77,8 @@ def _road_heights(roles: Roles, prefix: str) -> np.ndarray:
         return (roles.frames.z_m[0] - half_m)[roles.objects]
     if prefix == "goal":
         return (scene.objects.goal_z_m - half_m)[agents]
+    if prefix == "listed":
+        return roles.goal_lists.road_z_m
     if prefix == "log":
         columns = roles.objects[roles.num_agents : len(roles.objects) - roles.static_count]
         return (roles.frames.z_m - half_m)[:, columns]
@@ -95,11 +111,14 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
     lane_changes = bool(parts & lib.DRV_SCENE_LANE_CHANGES) and roles.rule_based_count > 0
     lane_graph = lane_graph or routes or bool(parts & lib.DRV_SCENE_LANE_GRAPH) or roles.rule_based_count > 0
     has_height = len(levels_of(roles.scene.roads)) > 0
-    has = {"lane": lane_graph, "agent": agent_logs}
+    agents = roles.objects[: roles.num_agents]
+    has_goal_headings = not np.isnan(roles.scene.objects.goal_heading_rad[agents]).all()
+    has = {"lane": lane_graph, "agent": agent_logs, "listed": len(roles.goal_lists.goal_m) > 0}
 
     # Its arrays and counts, as the core names them.
     arrays = {name: np.ascontiguousarray(_scene_array(roles, name), dtype) for name, dtype in _ARRAYS
-              if has.get(name.partition("_")[0], True) and (has_height or not name.endswith("_z_m"))}
+              if has.get(name.partition("_")[0], True) and (has_height or not name.endswith("_z_m"))
+              and (has_goal_headings or name not in ("goal_has_heading", "goal_heading_rad"))}
     numbers = dict(
         dt_s=roles.dt_s,
         trial_steps=roles.trial_steps,
@@ -108,6 +127,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
         rule_based_count=roles.rule_based_count,
         vehicle_count=len(roles.objects),
         candidate_count=len(roles.scene.candidate_goals_m),
+        listed_count=len(roles.goal_lists.goal_m),
         script_count=len(roles.scripts.vehicle),
         frame_count=len(roles.frames.valid),
         road_count=roles.scene.roads.count,
@@ -119,6 +139,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
         agent_log_frames=len(roles.frames.valid) if agent_logs else 0,
         has_lane_changes=lane_changes,
         has_routes=routes,
+        has_goal_headings=has_goal_headings,
         has_height=has_height,
     )
 

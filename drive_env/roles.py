@@ -79,6 +79,24 @@ class ScriptsInUse:
 
 
 @dataclass(frozen=True, eq=False)
+class GoalListsInUse:
+    """The lists of a scene's agents: their goals after the first one, g in all.
+
+    Attributes:
+        start: (agents + 1,) int32; the list of agent i is goals start[i] to start[i + 1], in order.
+        repeats: (agents,) bool: the first goal of the list follows the last one, which is the agent's own goal.
+        goal_m: (g, 2) float32. goal_heading_rad: (g,) float32, NaN for that of the lane.
+        road_z_m: (g,) float32, height of the road there.
+    """
+
+    start: np.ndarray
+    repeats: np.ndarray
+    goal_m: np.ndarray
+    goal_heading_rad: np.ndarray
+    road_z_m: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Roles:
     """The roles of a scene's objects under one config. Vehicle i of a world is object `objects[i]` of the scene.
 
@@ -89,6 +107,7 @@ class Roles:
         frames: tracks of all objects of the scene from the start frame on.
         light_logs: its traffic lights from the start frame on.
         scripts: those scripts of the scene whose objects replay logs.
+        goal_lists: those lists of the scene whose objects are agents.
         dt_s: simulated time of one step, s.
         trial_steps: driving steps after which a trial of this scene ends.
         report: the number of objects in each role, and the reasons why the others have none.
@@ -103,6 +122,7 @@ class Roles:
     frames: Frames
     light_logs: LightLogs
     scripts: ScriptsInUse
+    goal_lists: GoalListsInUse
     dt_s: float
     trial_steps: int
     report: Report
@@ -152,7 +172,7 @@ def assign_roles(scene: Scene, config: DriveConfig) -> Roles:
         scene=scene, objects=np.concatenate(list(members.values())), num_agents=num_agents,
         log_replay_count=log_replay_count, rule_based_count=rule_based_count, static_count=static_count,
         frames=frames, light_logs=_light_logs_at(scene, config.start_step, log_frame),
-        scripts=_scripts_in_use(scene, members), dt_s=dt_s,
+        scripts=_scripts_in_use(scene, members), goal_lists=_goal_lists_in_use(scene, agents), dt_s=dt_s,
         trial_steps=_trial_steps(scene, config, frames), report=report)
 
 
@@ -165,6 +185,36 @@ def _scripts_in_use(scene: Scene, members: dict[str, np.ndarray]) -> ScriptsInUs
     vehicle = len(members["agents"]) + np.searchsorted(replaying, scripts.object[used])
     return ScriptsInUse(vehicle.astype(np.int32), scripts.group[used], scripts.option[used],
                         options[scripts.group][used], scripts.line_m[used])
+
+
+def _goal_lists_in_use(scene: Scene, agents: np.ndarray) -> GoalListsInUse:
+    """The lists of these objects, which ascend. To a list that repeats, the object's own goal is added."""
+    lists, objects = scene.goal_lists, scene.objects
+    listed = np.isin(lists.object, agents)
+    closing = agents[np.isin(agents, lists.repeating)]
+    owner = np.concatenate([lists.object[listed], closing])
+    order = np.argsort(owner, kind="stable")  # an added goal is the last one of its object
+
+    def joined(of_lists: np.ndarray, of_objects: np.ndarray) -> np.ndarray:
+        return np.concatenate([of_lists[listed], of_objects[closing]])[order]
+
+    half_m = 0.5 * objects.height_m  # the road is below the centre
+    return GoalListsInUse(
+        start=np.append(np.searchsorted(owner[order], agents), len(owner)).astype(np.int32),
+        repeats=np.isin(agents, lists.repeating), goal_m=joined(lists.goal_m, objects.goal_m),
+        goal_heading_rad=joined(lists.goal_heading_rad, objects.goal_heading_rad),
+        road_z_m=joined(lists.goal_z_m - half_m[lists.object], objects.goal_z_m - half_m))
+
+
+def listed_goal(lists: GoalListsInUse, agent: int, number: int) -> int:
+    """The index of the goal that an agent has after so many others in a trial; the last one of its list for more.
+
+    -1 for the first goal, which is in no list, and for an agent without a list.
+    """
+    first, count = int(lists.start[agent]), int(lists.start[agent + 1] - lists.start[agent])
+    if count == 0 or number == 0:
+        return -1
+    return first + ((number - 1) % count if lists.repeats[agent] else min(number, count) - 1)
 
 
 def _can_follow_rules(scene: Scene, frames: Frames) -> np.ndarray:

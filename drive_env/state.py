@@ -156,7 +156,9 @@ def scenes_hash(core: NativeBatch) -> np.ndarray:
     def add(value: Any) -> None:
         if dataclasses.is_dataclass(value):
             for field in dataclasses.fields(value):
-                add(getattr(value, field.name))
+                part = getattr(value, field.name)
+                if field.name != "goal_heading_rad" or not np.isnan(part).all():
+                    add(part)
         elif isinstance(value, np.ndarray):
             digest.update(f"{value.dtype.str}{value.shape}".encode())
             digest.update(value.tobytes())
@@ -179,4 +181,6 @@ def scenes_hash(core: NativeBatch) -> np.ndarray:
             add(role.scene.candidate_goals_m)
         if len(role.scripts.vehicle):
             add(role.scripts)
+        if len(role.goal_lists.goal_m):
+            add(role.goal_lists)
     return np.frombuffer(digest.digest(), np.uint8).copy()

@@ -12,6 +12,7 @@ from .binding import lib
 from .config import FOLLOWED_GOALS, disturbances_of
 from .errors import checked_int
 from .reports import reward_metrics
+from .roles import Roles, listed_goal
 from .routes import lane_heading_rad
 from .world_range import WorldRange
 
@@ -52,11 +53,11 @@ class ReadableWorlds(WorldRange):
         had_stop_sign; `reward_<term>` (float32), the sum over this trial of each reward term that reports have; with
         `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32, how often it has
         appeared at another start) and start_of (int32, the agent whose start, goal and route in the scene it has: its
-        own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the direction of the
-        lane at the goal, NaN where the goal is on no lane); with disturbances blind and braking (bool), whether the
-        agent observes no vehicles now, and whether it brakes in the coming step whatever its action is. In scenes with
-        scripts also script_frame ((s,) int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0
-        while it waits, -1 where this episode has not drawn its option.
+        own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the heading of the
+        goal, else the direction of the lane there, NaN where the goal is on no lane); with disturbances blind and
+        braking (bool), whether the agent observes no vehicles now, and whether it brakes in the coming step whatever
+        its action is. In scenes with scripts also script_frame ((s,) int32), the steps that the log of each of
+        `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this episode has not drawn its option.
 
         Raises:
             ConfigError: there is no such world.
@@ -69,9 +70,11 @@ class ReadableWorlds(WorldRange):
         headings = {}
         if self.config.goal_heading_tolerance_rad is not None:
             scene = self._core.scene_handles[state["scene_index"][0]]
-            headings["goal_heading_rad"] = np.array([
+            of_lanes_rad = np.array([
                 lane_heading_rad(scene, lane, along_m)
                 for lane, along_m in zip(state["goal_lane"].tolist(), state["goal_along_m"].tolist())], np.float32)
+            own_rad = _own_goal_headings(self.roles[state["scene_index"][0]], state, self.config.on_goal)
+            headings["goal_heading_rad"] = np.where(np.isnan(own_rad), of_lanes_rad, own_rad)
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents: dict[str, npt.NDArray[Any]] = {name: state[name].astype(bool) for name in names}
@@ -126,3 +129,21 @@ class ReadableWorlds(WorldRange):
         world = checked_int("world", world, 0, self.num_worlds - 1)
         self._check_open()
         return self._core.copy_world(world)
+
+
+def _own_goal_headings(roles: Roles, state: dict[str, np.ndarray], on_goal: str) -> np.ndarray:
+    """(agents,) float32, the headings that the scene has for the present goals of a world; NaN where it has none."""
+    found = np.full(len(state["goal_lane"]), np.nan, np.float32)
+    if len(roles.scene.candidate_goals_m):
+        return found
+    for agent in range(roles.num_agents):
+        # An agent that is removed at its last goal keeps that one.
+        has_finished = state["outcome"][agent] == lib.DRV_OUTCOME_GOAL
+        number = int(state["goals_reached"][agent]) - int(has_finished) if on_goal == "next" else 0
+        listed = listed_goal(roles.goal_lists, agent, number)
+        start = state["start_of"][agent] if on_goal == "respawn" else agent
+        if listed >= 0:
+            found[agent] = roles.goal_lists.goal_heading_rad[listed]
+        elif number == 0:
+            found[agent] = roles.scene.objects.goal_heading_rad[roles.objects[start]]
+    return found

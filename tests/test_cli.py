@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import cells, run
+from drv_writer import controlled_scene, listed_scene
 from json_writer import json_bytes, small_document
 from still_town import still_town
 
@@ -106,6 +107,17 @@ def test_inspect_takes_a_generators_name():
 @pytest.mark.parametrize("name, fact, count", [("gates", "scripts", "4: ids 1-4"), ("exits", "candidate goals", "3")])
 def test_inspect_counts_what_each_episode_draws_from(name, fact, count):
     assert cells(run("inspect", name), fact) == [count]
+
+
+def test_inspect_counts_goals_beyond_one_per_object(tmp_path):
+    drive_env.save_scene(listed_scene(), tmp_path / "listed.drv")
+    output = run("inspect", str(tmp_path / "listed.drv"))
+    assert cells(output, "goal lists") == ["3 goals of ids 7, 1099511627776"]
+    assert cells(output, "repeating lists") == ["ids 1099511627776"] and cells(output, "goal headings") == ["4 goals"]
+    assert "goal_lists.goal_heading_rad" in output
+    drive_env.save_scene(controlled_scene(), tmp_path / "drawn.drv")
+    output = run("inspect", str(tmp_path / "drawn.drv"))
+    assert cells(output, "candidate goals") == ["2"] and "goal lists" not in output and "goal headings" not in output
 
 
 @pytest.mark.parametrize("name", GENERATORS)

@@ -107,8 +107,22 @@ def facts(scene: Scene) -> list[tuple[str, str]]:
     found += [(word, str(count)) for word, count in control_counts(scene).items()]
     if scene.scripts.count:
         found.append(("scripts", f"{scene.scripts.count}: ids {spans(objects.id[scene.scripts.object])}"))
+    return found + facts_of_goals(scene)
+
+
+def facts_of_goals(scene: Scene) -> list[tuple[str, str]]:
+    """The goals beyond one position per object, of a scene that has any."""
+    objects, lists = scene.objects, scene.goal_lists
+    found = []
     if len(scene.candidate_goals_m):
         found.append(("candidate goals", str(len(scene.candidate_goals_m))))
+    if lists.count:
+        found.append(("goal lists", f"{show.plural(lists.count, 'goal')} of ids {spans(objects.id[lists.object])}"))
+    if len(lists.repeating):
+        found.append(("repeating lists", f"ids {spans(objects.id[lists.repeating])}"))
+    headings = int((~np.isnan(np.concatenate([objects.goal_heading_rad, lists.goal_heading_rad]))).sum())
+    if headings:
+        found.append(("goal headings", show.plural(headings, "goal")))
     return found
 
 

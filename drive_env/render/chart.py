@@ -26,6 +26,9 @@ LABELS_INCHES = 1.0
 BOX_MARGIN_M = 5.0
 """Space around all points of a scene, about the length of a vehicle that starts at the border."""
 
+GOAL_HEADING_M = 4.0
+"""Length of the line that shows the heading of a goal, about that of a vehicle."""
+
 MIN_SIDE_SHARE = 0.4
 """The shorter side of a plot of a scene is at least this share of the longer one."""
 
@@ -137,7 +140,7 @@ def _box(scene, roles):
     points = np.concatenate([
         np.stack([scene.roads.x_m, scene.roads.y_m], axis=1),
         np.stack([roles.frames.x_m[valid], roles.frames.y_m[valid]], axis=1),
-        scene.objects.goal_m[roles.objects[: roles.num_agents]], scene.candidate_goals_m])
+        scene.objects.goal_m[roles.objects[: roles.num_agents]], scene.candidate_goals_m, roles.goal_lists.goal_m])
     low, high = points.min(axis=0) - BOX_MARGIN_M, points.max(axis=0) + BOX_MARGIN_M
     # Limit the aspect ratio: a single straight road would give an extremely wide picture.
     padding = np.maximum(MIN_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
@@ -220,11 +223,27 @@ def _plot_objects(axes, roles: Roles):
         axes.add_collection(collections.LineCollection(
             np.stack([xy_m, xy_m + ahead_m], axis=1), colors=[_rgb(colours.INK)], linewidths=0.8, zorder=6))
         if role == "agents":
-            goals = objects.goal_m[members]
-            axes.scatter(*goals.T, s=30, marker="o", facecolors="none", edgecolors=[colour], zorder=5,
-                         label="goals")
-            axes.add_collection(collections.LineCollection(
-                np.stack([xy_m, goals], axis=1), colors=[colour], linewidths=0.4, alpha=0.35, zorder=4))
+            _plot_goals(axes, roles, xy_m, colour)
+
+
+def _plot_goals(axes, roles: Roles, start_m: np.ndarray, colour: tuple[float, ...]) -> None:
+    """The goals of all agents and the order in which these have them; a line shows the heading of one with its own."""
+    # Lines from the start to the goal, and from there along the list.
+    objects, lists, members = roles.scene.objects, roles.goal_lists, roles.objects[: roles.num_agents]
+    goals_m, collections = objects.goal_m[members], need("matplotlib.collections")
+    ways_m = [np.concatenate([start_m[agent : agent + 1], goals_m[agent : agent + 1],
+                              lists.goal_m[lists.start[agent] : lists.start[agent + 1]]])
+              for agent in range(roles.num_agents)]
+    axes.scatter(*np.concatenate([goals_m, lists.goal_m]).T, s=30, marker="o", facecolors="none", edgecolors=[colour],
+                 zorder=5, label="goals")
+    axes.add_collection(collections.LineCollection(ways_m, colors=[colour], linewidths=0.4, alpha=0.35, zorder=4))
+    # Headings.
+    at_m = np.concatenate([goals_m, lists.goal_m])
+    heading_rad = np.concatenate([objects.goal_heading_rad[members], lists.goal_heading_rad])
+    has_one = ~np.isnan(heading_rad)
+    ahead_m = GOAL_HEADING_M * np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1)[has_one]
+    axes.add_collection(collections.LineCollection(
+        np.stack([at_m[has_one], at_m[has_one] + ahead_m], axis=1), colors=[colour], linewidths=1.2, zorder=5))
 
 
 def _plot_controls(axes, scene):

@@ -234,6 +234,7 @@ def _box_of_starts_logs_and_goals(roles) -> tuple[float, float, float, float]:
     frames, valid = roles.frames, roles.frames.valid[:, roles.objects]
     points = np.concatenate([
         np.stack([frames.x_m[:, roles.objects][valid], frames.y_m[:, roles.objects][valid]], axis=1),
-        roles.scene.objects.goal_m[roles.objects[: roles.num_agents]], roles.scene.candidate_goals_m])
+        roles.scene.objects.goal_m[roles.objects[: roles.num_agents]], roles.scene.candidate_goals_m,
+        roles.goal_lists.goal_m])
     low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])

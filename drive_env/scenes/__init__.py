@@ -5,9 +5,9 @@ from .generate import generate_scene
 from .load import load_scene
 from .resolve import Scenes, SceneSource, resolve_scenes
 from .save import save_scene
-from .scene import LaneGraph, Objects, Provenance, Report, Roads, Scene, Scripts, TrafficControls
+from .scene import GoalLists, LaneGraph, Objects, Provenance, Report, Roads, Scene, Scripts, TrafficControls
 
 __all__ = [
-    "ExpertActions", "LaneGraph", "Objects", "Provenance", "Report", "Roads", "Scene", "SceneSource", "Scenes",
-    "Scripts", "TrafficControls", "generate_scene", "load_scene", "resolve_scenes", "save_scene",
+    "ExpertActions", "GoalLists", "LaneGraph", "Objects", "Provenance", "Report", "Roads", "Scene", "SceneSource",
+    "Scenes", "Scripts", "TrafficControls", "generate_scene", "load_scene", "resolve_scenes", "save_scene",
 ]

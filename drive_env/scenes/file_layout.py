@@ -32,7 +32,7 @@ class Kind:
     """One kind of section: an array of a scene with `rows`, or `rows` times `columns`, elements of `type`.
 
     Every value is from `low` to `high`, unless both are 0, and obeys `rule`, unless it is empty. Files of minor version
-    `since` or later have it; in earlier ones it reads as zeros.
+    `since` or later have it; in earlier ones it reads as zeros or, where `may_be_nan`, as NaN.
     """
 
     code: int
@@ -51,6 +51,11 @@ class Kind:
     def dtype(self) -> np.dtype:
         """Of an element in the file, little-endian."""
         return np.dtype(f"<{self.type}")
+
+    @property
+    def may_be_nan(self) -> bool:
+        """Whether NaN is allowed, which then stands for an absent number."""
+        return self.rule == "or nan"
 
 
 def _table(of, ctype, entry):

@@ -22,6 +22,9 @@ CONTROL_LIMIT = lib.DRV_TRAFFIC_CONTROL_LIMIT
 CANDIDATE_LIMIT = lib.DRV_CANDIDATE_LIMIT
 """Of candidate goals."""
 
+LISTED_GOAL_LIMIT = lib.DRV_LISTED_GOAL_LIMIT
+"""Of goals in lists."""
+
 FRAME_LIMIT = lib.DRV_FRAME_LIMIT
 POINT_LIMIT = lib.DRV_POINT_LIMIT
 """Of roads, points, lane links and segments."""

@@ -80,15 +80,17 @@ class Provenance:
     converter: str = ""
 
 
-def _set_heights(part: Objects | Roads, name: str, like: object) -> None:
-    """Sets heights that are absent, or all 0 and of another shape, to zeros of the shape of `like`.
+def _set_absent(part: Objects | Roads | GoalLists, name: str, like: object, fill: float) -> None:
+    """Sets heights or headings that are absent, or all `fill` and of another shape, to `fill` in the shape of `like`.
 
-    So `dataclasses.replace` can change the shape of a part without heights.
+    So `dataclasses.replace` can change the shape of a part without them.
     """
-    heights_m = getattr(part, name)
-    is_flat = heights_m is None or (isinstance(heights_m, np.ndarray) and not heights_m.any())
-    if is_flat and isinstance(like, np.ndarray) and getattr(heights_m, "shape", None) != like.shape:
-        object.__setattr__(part, name, np.zeros(like.shape, np.float32))
+    values = getattr(part, name)
+    if not isinstance(like, np.ndarray) or getattr(values, "shape", None) == like.shape:
+        return
+    if values is None or (isinstance(values, np.ndarray) and values.dtype.kind == "f"
+                          and (np.isnan(values) if np.isnan(fill) else values == fill).all()):
+        object.__setattr__(part, name, np.full(like.shape, fill, np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,9 @@ class Objects:
         valid: (t, n) bool.
         z_m: (t, n) float32, height of the centre of the box; `Objects(z_m=None)`, the default, is 0 everywhere.
         goal_z_m: (n,) float32, height of the centre of the box at the goal; the same.
+        goal_heading_rad: (n,) float32, heading with which the goal is to be reached under
+            `goal_heading_tolerance_rad`; NaN: that of the lane there. `Objects(goal_heading_rad=None)`, the default,
+            is NaN everywhere.
     """
 
     id: np.ndarray
@@ -122,10 +127,12 @@ class Objects:
     valid: np.ndarray
     z_m: np.ndarray = None  # type: ignore[assignment]
     goal_z_m: np.ndarray = None  # type: ignore[assignment]
+    goal_heading_rad: np.ndarray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        _set_heights(self, "z_m", self.x_m)
-        _set_heights(self, "goal_z_m", self.length_m)
+        _set_absent(self, "z_m", self.x_m, 0.0)
+        _set_absent(self, "goal_z_m", self.length_m, 0.0)
+        _set_absent(self, "goal_heading_rad", self.length_m, np.nan)
 
     @property
     def count(self) -> int:
@@ -162,7 +169,7 @@ class Roads:
     z_m: np.ndarray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        _set_heights(self, "z_m", self.x_m)
+        _set_absent(self, "z_m", self.x_m, 0.0)
 
     @property
     def count(self) -> int:
@@ -269,6 +276,46 @@ def no_scripts() -> Scripts:
     return Scripts(none, none, none, np.zeros((0, 4), np.float32))
 
 
+@dataclass(frozen=True, eq=False)
+class GoalLists:
+    """The goals of objects after the one in `Objects.goal_m`, for `on_goal="next"`: g goals in all.
+
+    The list of an object is finite: after its last goal the agent is removed. Or it repeats, for laps: then the goal in
+    `Objects.goal_m` follows the last one, and after it the list again. An object without a list has its next goals
+    along the lanes.
+
+    Attributes:
+        object: (g,) int32, object indices, never descending: that of each goal. The goals of an object are in order.
+        goal_m: (g, 2) float32.
+        goal_z_m: (g,) float32, height of the centre of the box at the goal; `GoalLists(goal_z_m=None)`, the default, is
+            0 everywhere.
+        goal_heading_rad: (g,) float32, as in `Objects`; None, the default, is NaN everywhere.
+        repeating: (r,) int32, object indices, strictly ascending: those whose lists repeat; None, the default: none.
+    """
+
+    object: np.ndarray
+    goal_m: np.ndarray
+    goal_z_m: np.ndarray = None  # type: ignore[assignment]
+    goal_heading_rad: np.ndarray = None  # type: ignore[assignment]
+    repeating: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        _set_absent(self, "goal_z_m", self.object, 0.0)
+        _set_absent(self, "goal_heading_rad", self.object, np.nan)
+        if self.repeating is None:
+            object.__setattr__(self, "repeating", np.zeros(0, np.int32))
+
+    @property
+    def count(self) -> int:
+        """g."""
+        return len(self.object)
+
+
+def no_goal_lists() -> GoalLists:
+    """The lists of a scene that has none."""
+    return GoalLists(np.zeros(0, np.int32), np.zeros((0, 2), np.float32))
+
+
 def _rows(array: object) -> int | None:
     """The length of an array; None of anything else, which `validate_scene` refuses."""
     return len(array) if isinstance(array, np.ndarray) and array.ndim else None
@@ -291,6 +338,7 @@ class Scene:
         candidate_goals_m: (c, 2) float32; where c > 0, each episode draws the goal of each agent among them, the same
             for all its trials, in place of the goal of its object.
         scripts: objects of which each episode draws some, and whose logs wait for an agent.
+        goal_lists: the goals of objects after their first one; a scene with candidate goals has none.
         scenario_id: of the source, "" if unknown.
         report: differences from the source.
         provenance: origin and licence of the data.
@@ -310,6 +358,7 @@ class Scene:
     objects_of_interest: tuple[int, ...] = ()
     candidate_goals_m: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.float32))
     scripts: Scripts = field(default_factory=no_scripts)
+    goal_lists: GoalLists = field(default_factory=no_goal_lists)
     scenario_id: str = ""
     report: Report = field(default_factory=Report)
     provenance: Provenance = Provenance()

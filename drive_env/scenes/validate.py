@@ -14,6 +14,7 @@ from .limits import (
     COORDINATE_LIMIT_M,
     DT_RANGE_S,
     FRAME_LIMIT,
+    LISTED_GOAL_LIMIT,
     OBJECT_LIMIT,
     POINT_LIMIT,
     SPEED_LIMIT_MPS,
@@ -25,6 +26,7 @@ from .scene import (
     OBJECT_KINDS,
     ROAD_KIND_CODES,
     ROAD_KINDS,
+    GoalLists,
     LaneGraph,
     Objects,
     Provenance,
@@ -75,6 +77,7 @@ def validate_scene(scene: Scene) -> Scene:
         _check_lanes(scene.lanes, scene.roads)
         _check_controls(scene.traffic_controls, scene.roads, scene.objects.frame_count)
         _check_scripts(scene.scripts, scene.objects.count)
+        _check_goal_lists(scene.goal_lists, scene.objects.count, len(scene.candidate_goals_m))
         _check_references(scene)
     except SceneError as error:
         raise SceneError(f"scene {value_text(scene.name)}: {error}") from None
@@ -91,6 +94,7 @@ def _check_head(scene):
     _check_type("lanes", scene.lanes, LaneGraph)
     _check_type("traffic_controls", scene.traffic_controls, TrafficControls)
     _check_type("scripts", scene.scripts, Scripts)
+    _check_type("goal_lists", scene.goal_lists, GoalLists)
     _check_type("report", scene.report, Report)
     _check_type("provenance", scene.provenance, Provenance)
     low, high = DT_RANGE_S
@@ -122,7 +126,7 @@ def _check_arrays(part_name, part, sizes):
         if kind.name in CODES:
             _check_codes(kind.name, array, CODES[kind.name])
         elif array.dtype.kind == "f":
-            _check_range(kind.name, array, kind.low, kind.high)
+            _check_range(kind.name, array, kind.low, kind.high, kind.may_be_nan)
 
 
 def _check_objects(objects):
@@ -266,13 +270,37 @@ def _check_controls(controls, roads, frame_count):
 def _check_scripts(scripts, object_count):
     _check_array("scripts.object", scripts.object, np.int32, (None,))
     _check_arrays("scripts", scripts, {"script_count": scripts.count, "4": 4})
-    _check_range("scripts.object", scripts.object, 0, object_count - 1)
-    if (np.diff(scripts.object) <= 0).any():
-        at = first_index(np.diff(scripts.object) <= 0)[0]
-        raise SceneError(f"scripts.object[{at + 1}] is {scripts.object[at + 1]} after {scripts.object[at]}; "
-                         "objects must ascend")
+    _check_objects_in_order("scripts.object", scripts.object, object_count, step=1)
     for name in ("group", "option"):
         _check_range(f"scripts.{name}", getattr(scripts, name), 0, scripts.count - 1)
+
+
+def _check_goal_lists(lists, object_count, candidate_count):
+    _check_array("goal_lists.object", lists.object, np.int32, (None,))
+    _check_array("goal_lists.repeating", lists.repeating, np.int32, (None,))
+    _check_count("goals in lists", lists.count, 0, LISTED_GOAL_LIMIT)
+    _check_arrays("goal_lists", lists, {
+        "listed_count": lists.count, "2": 2, "repeating_count": len(lists.repeating)})
+    _check_objects_in_order("goal_lists.object", lists.object, object_count, step=0)
+    _check_objects_in_order("goal_lists.repeating", lists.repeating, object_count, step=1)
+    without = ~np.isin(lists.repeating, lists.object)
+    if without.any():
+        at = first_index(without)[0]
+        raise SceneError(f"goal_lists.repeating[{at}] is {lists.repeating[at]}; it must be an object in "
+                         "goal_lists.object")
+    if candidate_count and lists.count:
+        raise SceneError(f"it has {candidate_count} candidate goals and {lists.count} goals in lists; it must have "
+                         "only one of the two")
+
+
+def _check_objects_in_order(name, index, object_count, step):
+    """Indices of objects, each at least `step` above the one before."""
+    _check_range(name, index, 0, object_count - 1)
+    low = np.diff(index) < step
+    if low.any():
+        at = first_index(low)[0]
+        raise SceneError(f"{name}[{at + 1}] is {index[at + 1]} after {index[at]}; "
+                         f"objects must {'ascend' if step else 'not descend'}")
 
 
 def _check_references(scene):
@@ -310,13 +338,15 @@ def _check_count(name, found, low, high):
         raise SceneError(f"it has {found} {name}; it must have {low} to {high}")
 
 
-def _check_range(name, values, low, high):
+def _check_range(name, values, low, high, may_be_nan=False):
     # NaN compares as False, so it is out of every range.
     fits = (values >= low) & (values <= high)
+    if may_be_nan:
+        fits |= np.isnan(values)
     if not fits.all():
         at = first_index(~fits)
         raise SceneError(f"{name}{list(at)} is {outside_text(values[at], low, high)}; "
-                         f"it must be from {bound_text(low)} to {bound_text(high)}")
+                         f"it must be from {bound_text(low)} to {bound_text(high)}{', or nan' if may_be_nan else ''}")
 
 
 def _check_codes(name, codes, table):

@@ -15,6 +15,7 @@ enum {
     SMALL_ROADS = 4,
     SMALL_POINTS = 8,
     SMALL_CONTROLS = 3,
+    SMALL_LISTED = 3,
     SMALL_PHASES = 3
 };
 
@@ -23,7 +24,11 @@ typedef struct small_scene {
     float length_m[SMALL_VEHICLES], width_m[SMALL_VEHICLES];
     float x_m[SMALL_VEHICLES], y_m[SMALL_VEHICLES], heading_rad[SMALL_VEHICLES];
     float vx_mps[SMALL_VEHICLES], vy_mps[SMALL_VEHICLES];
-    float goal_x_m[SMALL_AGENTS], goal_y_m[SMALL_AGENTS];
+    float goal_x_m[SMALL_AGENTS], goal_y_m[SMALL_AGENTS], goal_heading_rad[SMALL_AGENTS];
+    uint8_t goal_has_heading[SMALL_AGENTS], listed_repeats[SMALL_AGENTS], listed_has_heading[SMALL_LISTED];
+    int32_t listed_start[SMALL_AGENTS + 1];
+    float listed_x_m[SMALL_LISTED], listed_y_m[SMALL_LISTED], listed_z_m[SMALL_LISTED];
+    float listed_heading_rad[SMALL_LISTED];
     float log_x_m[SMALL_FRAMES], log_y_m[SMALL_FRAMES], log_heading_rad[SMALL_FRAMES];
     float log_vx_mps[SMALL_FRAMES], log_vy_mps[SMALL_FRAMES];
     uint8_t log_valid[SMALL_FRAMES];
@@ -66,7 +71,8 @@ static inline drv_config small_config(void) {
 /* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the log-replay vehicle crosses far ahead
  * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point.
  * Ahead of agent 0 a light with a program, and behind it two stop signs. The log-replay vehicle has a script, which
- * `input.script_count` 0 leaves out. */
+ * `input.script_count` 0 leaves out. Agent 0 has a list of two goals, agent 1 one goal that repeats, and some goals
+ * have headings; `input.listed_count` and `input.has_goal_headings` leave them out unless they are set. */
 static inline void make_small(small_scene *scene) {
     /* vehicles: starts and goals */
     memset(scene, 0, sizeof *scene);
@@ -123,6 +129,15 @@ static inline void make_small(small_scene *scene) {
     memcpy(scene->script_line_m, script_line_m, sizeof script_line_m);
     scene->script_vehicle[0] = SMALL_AGENTS;
     scene->script_options[0] = 2;
+    /* lists of goals: of the lane, across it, and anywhere */
+    const float listed_x_m[SMALL_LISTED] = {12, 16, 4}, listed_y_m[SMALL_LISTED] = {0, 0.5f, 20};
+    const float listed_heading_rad[SMALL_LISTED] = {0, 1.5f, 0};
+    memcpy(scene->listed_x_m, listed_x_m, sizeof listed_x_m);
+    memcpy(scene->listed_y_m, listed_y_m, sizeof listed_y_m);
+    memcpy(scene->listed_heading_rad, listed_heading_rad, sizeof listed_heading_rad);
+    scene->listed_has_heading[1] = scene->goal_has_heading[1] = scene->listed_repeats[1] = 1;
+    scene->listed_start[1] = 2;
+    scene->listed_start[2] = SMALL_LISTED;
     /* the input that refers to them */
     scene->input = (drv_scene_input){
         .name = "small", .dt_s = 0.1f, .trial_steps = 5, .num_agents = SMALL_AGENTS,
@@ -145,7 +160,11 @@ static inline void make_small(small_scene *scene) {
         .log_z_m = scene->log_z_m, .point_z_m = scene->point_z_m, .control_z_m = scene->control_z_m,
         .script_vehicle = scene->script_vehicle,
         .script_group = scene->script_group, .script_option = scene->script_option,
-        .script_options = scene->script_options, .script_line_m = scene->script_line_m};
+        .script_options = scene->script_options, .script_line_m = scene->script_line_m,
+        .goal_has_heading = scene->goal_has_heading, .goal_heading_rad = scene->goal_heading_rad,
+        .listed_start = scene->listed_start, .listed_repeats = scene->listed_repeats, .listed_x_m = scene->listed_x_m,
+        .listed_y_m = scene->listed_y_m, .listed_z_m = scene->listed_z_m,
+        .listed_has_heading = scene->listed_has_heading, .listed_heading_rad = scene->listed_heading_rad};
 }
 
 #endif

@@ -101,8 +101,8 @@ static const float heights_m[2 * SMALL_FRAMES + 1] = {0.1f, 0.2f, 0.3f, 0.4f, 0.
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
  * light and a stop sign; the log has a script. The second one has other goals, an agent less that rolls about before
  * the sign, and two vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its
- * front. */
-static drv_scene *make_scene(int32_t variant) {
+ * front. Goals are in lists in the first one where it has lists. */
+static drv_scene *make_scene(int32_t variant, bool has_lists) {
     /* parts that only some configs need */
     enum { LOGS = 2 * SMALL_FRAMES };
     small_scene small;
@@ -122,6 +122,8 @@ static drv_scene *make_scene(int32_t variant) {
     small.input.point_z_m = point_z_m;
     small.input.start_z_m = small.input.goal_z_m = small.input.log_z_m = small.input.control_z_m = heights_m + variant;
     small.input.script_count = variant == 0;
+    small.input.listed_count = has_lists && variant == 0 ? SMALL_LISTED : 0;
+    small.input.has_goal_headings = has_lists;
 
     /* all that is near */
     small.goal_x_m[0] = 8.0f;
@@ -190,7 +192,8 @@ static void begin_rollout(rollout *run, drv_config config) {
     for (int32_t i = 0; i < SCENES; i++)
         run->scenes[i] = make_scene(config.idm_lane_changes         ? LANE_CHANGES
                                     : config.on_goal == DRV_RESPAWN ? FREE_START + i
-                                                                    : i);
+                                                                    : i,
+                                    config.max_goals > 0);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
     const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
                                    .record_capacity = 3, .scene_count = SCENES, .scenes = run->scenes,
@@ -357,6 +360,9 @@ TEST(each_phase_changes_the_arrays_that_list_it_and_no_other) {
     config.goal_radius_m = 5.0f;
     config.goal_spacing_m = 90.0f;
     check_config(config, 6);
+    drv_config listed = config;
+    listed.max_goals = 100;
+    check_config(listed, 9);
 
     /* respawns, with lanes of goals */
     drv_config respawning = config;

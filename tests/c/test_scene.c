@@ -339,6 +339,24 @@ static const char *break_input(int32_t number, small_scene *small, const char **
     BREAK_VALUE(small->control_offset_s[1], "control_offset_s of control 1")
     BREAK(small->control_junction[1] = SMALL_CONTROLS, "control_junction of control 1")
     BREAK(small->control_junction[0] = -2, "control_junction of control 0")
+    BREAK(in->has_goal_headings = 2, "has_goal_headings")
+    BREAK((in->has_goal_headings = 1, small->goal_has_heading[0] = 2), "goal_has_heading of agent 0")
+    BREAK((in->has_goal_headings = 1, small->goal_heading_rad[1] = NAN), "goal_heading_rad of agent 1")
+    BREAK((in->has_goal_headings = 1, small->goal_heading_rad[1] = 101.0f), "goal_heading_rad of agent 1")
+    BREAK(in->listed_count = -1, "listed_count")
+    BREAK(in->listed_count = 131071, "listed_count")
+    BREAK(in->listed_count = 2, "listed_start")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_start[0] = 1), "listed_start")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_start[1] = 4), "listed_start of entry 2")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_start[1] = -1), "listed_start of entry 1")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_repeats[0] = 2), "listed_repeats of agent 0")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_x_m[2] = NAN), "listed_x_m of listed goal 2")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_y_m[0] = 50001.0f), "listed_y_m of listed goal 0")
+    BREAK((in->listed_count = SMALL_LISTED, in->has_height = 1, small->listed_z_m[1] = NAN),
+          "listed_z_m of listed goal 1")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_has_heading[0] = 2), "listed_has_heading of listed goal 0")
+    BREAK((in->listed_count = SMALL_LISTED, small->listed_heading_rad[1] = INFINITY),
+          "listed_heading_rad of listed goal 1")
     BREAK(in->script_count = -1, "script_count")
     BREAK(in->script_count = 2, "script_count")
     in->script_count = 1; /* in all cases below: without scripts their arrays are not read */
@@ -398,6 +416,28 @@ TEST(the_list_names_every_array_of_the_input_once) {
     for (int32_t i = 0; i < count; i++)
         for (int32_t j = 0; j < i; j++) CHECK(strcmp(fields[i].name, fields[j].name) != 0, "%s", fields[i].name);
     free(fields);
+}
+
+TEST(goals_have_the_directions_of_their_own_headings_and_lanes_within_reach) {
+    const int32_t lane_start[SMALL_ROADS + 1] = {0};
+    small_scene small;
+    make_small(&small);
+    small.input.listed_count = SMALL_LISTED;
+    small.input.has_goal_headings = 1;
+    small.goal_heading_rad[0] = small.listed_heading_rad[0] = NAN; /* not read */
+    drv_scene *scene = scene_of(&small.input);
+    CHECK(scene->goal_direction_x[0] == 0.0f && scene->goal_direction_y[0] == 0.0f, "agent 0 has no heading");
+    CHECK(scene->goal_direction_x[1] == 1.0f && scene->goal_direction_y[1] == 0.0f, "agent 1 has heading 0");
+    CHECK(scene->listed_direction_x[0] == 0.0f && fabsf(scene->listed_direction_y[1] - sinf(1.5f)) < 1e-6f, "lists");
+    for (int32_t i = 0; i < SMALL_LISTED; i++) CHECK(scene->listed_lane[i] == -1, "a scene without a lane graph");
+    drv_scene_release(scene);
+
+    small.input.lane_start = lane_start;
+    scene = scene_of(&small.input); /* whose lane begins at x -10 */
+    CHECK(scene->listed_lane[0] == 0 && scene->listed_along_m[0] == 22.0f, "%g", (double)scene->listed_along_m[0]);
+    CHECK(scene->listed_lane[1] == 0 && scene->listed_along_m[1] == 26.0f, "%g", (double)scene->listed_along_m[1]);
+    CHECK(scene->listed_lane[2] == -1, "20 m beside the lane");
+    drv_scene_release(scene);
 }
 
 TEST(what_is_not_valid_in_a_log_is_not_read) {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import rollouts
 import world_rollout
+from golden import with_lists
 
 import drive_env
 from drive_env.config import DriveConfig
@@ -99,6 +100,16 @@ def test_every_law_holds_under_every_policy(name, rules, scenes_of):
     # Without these events the laws about them would hold of anything.
     if rules["trial_steps"] > 1 and rules.get("on_offroad") != "ignore":
         assert outcomes & {laws.COLLISION, laws.OFFROAD} and laws.TIMEOUT in outcomes, f"outcomes {outcomes}"
+
+
+@pytest.mark.parametrize("name", ("town", "map_942.bin"))
+def test_every_law_holds_where_goals_are_in_lists(name, scenes_of):
+    rules = RULES["goals_follow"] | {"goal_radius_m": 40.0, "goal_heading_tolerance_rad": 1.5, "max_goals": 3,
+                                     "observation": {"goals": 2}, "on_offroad": "ignore"}
+    batch, config = make_batch([with_lists(scene) for scene in scenes_of(name)], 2, **rules)
+    record = rollouts.collect(batch, config, rollouts.POLICIES["random"], 90)
+    laws.check(record)
+    assert (record.stacked("rewards") > 0.4).any(), "no goal was reached"
 
 
 @pytest.mark.parametrize("action_type", ("discrete", "continuous"))

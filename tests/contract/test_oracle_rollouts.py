@@ -45,7 +45,10 @@ def crowds(draw):
         at = draw(st.sampled_from((0, -330, -200, 260, 400, 700)))
         goal = draw(st.one_of(st.just(FAR_GOAL), st.integers(160, 1200)))
         speed = draw(st.sampled_from((0, 20, 60, 130)))
-        agents.append(Car(draw(lanes), at, speed, FAR_GOAL if goal == FAR_GOAL else at + goal, draw(lengths)))
+        # Goals of a list in any order: those behind the car are not reached.
+        further = tuple(at + ahead for ahead in draw(st.lists(st.integers(100, 1600), max_size=3)))
+        agents.append(Car(draw(lanes), at, speed, FAR_GOAL if goal == FAR_GOAL else at + goal, draw(lengths), further,
+                          bool(further) and draw(st.booleans())))
     static_vehicles = [Car(draw(lanes), draw(st.integers(100, 1500)), length=draw(lengths))
                        for _ in range(draw(st.integers(0, 2)))]
     # Walls of a lane stand so far apart that no step touches two.
@@ -105,6 +108,22 @@ ALL_AT_ONCE = {
     + [{"goal_step": 2, "wall_step": 2}],
     "goal_behind_a_wall": [{"wall_step": 1, "goal_step": 2}, {"car_step": 2, "goal_step": 3}],
 }
+
+
+@pytest.mark.parametrize("max_goals", [None, 3])
+def test_lists_of_goals_follow_the_contract_to_their_end(max_goals):
+    """Cars that coast along four goals, along three that repeat, over a wall, away from a goal, and without a list."""
+    config = FEW_SLOTS.replace(max_trials=2, trial_steps=30, on_offroad="ignore", max_goals=max_goals, **GOALS_FOLLOW)
+    agents = (Car(0, 0, 60, 250, further=(500, 800, 1300)), Car(1, 0, 60, 250, further=(300, 275), repeats=True),
+              Car(2, 0, 60, 250, further=(500, 700)), Car(3, 0, 60, 250, further=(-100, 900)), Car(4, 0, 60, 250))
+    lockstep = Lockstep([Stage(agents, walls=(Wall(2, 400),))], config)
+    lockstep.reset()
+    drive(lockstep, 62, pushes["coast"](None))
+    rewards = np.array([arrays["rewards"] for arrays in lockstep.record.arrays[:30]])
+    goals = (rewards > 0.4).sum(axis=0).tolist()
+    assert goals[:4] == ([4, 6, 3, 1] if max_goals is None else [3, 3, 3, 1])
+    assert lockstep.batch.metrics()["score"].n == 5
+    lockstep.close()
 
 
 @pytest.mark.parametrize("agents", list(ALL_AT_ONCE.values()), ids=list(ALL_AT_ONCE))

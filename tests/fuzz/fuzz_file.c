@@ -138,7 +138,7 @@ static void change_header(drv_file_header *header, test_rng *rng) {
     else if (what == 2) header->origin_y_m = ONE_OF(rng, odd_doubles);
     else if (what == 3) header->sdc = ONE_OF(rng, odd_integers);
     else if (what == 4) header->generated = (uint32_t)rng_below(rng, 3);
-    else if (what == 5) header->minor = (uint16_t)rng_below(rng, 3);
+    else if (what == 5) header->minor = (uint16_t)rng_below(rng, DRV_FILE_MINOR + 1);
     else {
         uint8_t *count = (uint8_t *)&header->object_count + 4 * rng_below(rng, 7);
         const int32_t whole = ONE_OF(rng, odd_integers);
@@ -166,12 +166,15 @@ static piece *piece_of(pieces *in, drv_file_part part) {
 static drv_file own_counts(pieces *in) {
     const piece *kinds = piece_of(in, FILE_CONTROL_KIND), *lanes = piece_of(in, FILE_CONTROL_LANE);
     const piece *phases = piece_of(in, FILE_PHASE_STATE), *goals = piece_of(in, FILE_CANDIDATE_GOAL);
-    const piece *scripts = piece_of(in, FILE_SCRIPT_OBJECT);
+    const piece *scripts = piece_of(in, FILE_SCRIPT_OBJECT), *listed = piece_of(in, FILE_LISTED_OBJECT);
+    const piece *repeating = piece_of(in, FILE_REPEATING);
     return (drv_file){.control_count = kinds ? (int32_t)kinds->size : 0,
                       .controlled_count = lanes ? (int32_t)(lanes->size / 4) : 0,
                       .phase_count = phases ? (int32_t)phases->size : 0,
                       .candidate_count = goals ? (int32_t)(goals->size / 8) : 0,
-                      .script_count = scripts ? (int32_t)(scripts->size / 4) : 0};
+                      .script_count = scripts ? (int32_t)(scripts->size / 4) : 0,
+                      .listed_count = listed ? (int32_t)(listed->size / 4) : 0,
+                      .repeating_count = repeating ? (int32_t)(repeating->size / 4) : 0};
 }
 
 /* Writes starts that divide `total` elements among the controls. */

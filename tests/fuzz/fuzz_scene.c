@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24, LINKS = 12, CONTROLS = 4, PHASES = 6 };
+enum { VEHICLES = 8, FRAMES = 6, ROADS = 8, POINTS = 24, LINKS = 12, CONTROLS = 4, PHASES = 6, LISTED = 5 };
 
 typedef struct recipe {
     const uint8_t *at, *end;
@@ -138,6 +138,42 @@ static void free_heights(heights made) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
+/* Headings of goals, and goals in lists, some of which repeat. */
+typedef struct goal_lists {
+    uint8_t *has_heading, *repeats, *listed_has_heading;
+    int32_t *start;
+    float *heading_rad, *x_m, *y_m, *z_m, *listed_heading_rad;
+} goal_lists;
+
+static goal_lists make_goal_lists(recipe *from, drv_scene_input *in, int32_t agents) {
+    /* the arrays */
+    const int32_t listed = next(from) % (LISTED + 1);
+    const goal_lists made = {
+        .has_heading = codes(from, agents, 0, 1), .repeats = codes(from, agents, 0, 1),
+        .listed_has_heading = codes(from, listed, 0, 1), .start = starts(from, agents, listed),
+        .heading_rad = numbers(from, agents, -100.0f, 100.0f), .x_m = places(from, listed), .y_m = places(from, listed),
+        .z_m = numbers(from, listed, -5.0f, 5.0f), .listed_heading_rad = numbers(from, listed, -100.0f, 100.0f)};
+    /* the input that refers to them */
+    in->has_goal_headings = next(from) % 2;
+    in->listed_count = listed;
+    in->goal_has_heading = made.has_heading;
+    in->goal_heading_rad = made.heading_rad;
+    in->listed_start = made.start;
+    in->listed_repeats = made.repeats;
+    in->listed_x_m = made.x_m;
+    in->listed_y_m = made.y_m;
+    in->listed_z_m = made.z_m;
+    in->listed_has_heading = made.listed_has_heading;
+    in->listed_heading_rad = made.listed_heading_rad;
+    return made;
+}
+
+static void free_goal_lists(goal_lists made) {
+    void *const all[] = {made.has_heading, made.repeats, made.listed_has_heading, made.start, made.heading_rad,
+                         made.x_m, made.y_m, made.z_m, made.listed_heading_rad};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
 /* A count that no scene may have, in place of one that it has: it must be refused before an array is read. */
 static void spoil_count(recipe *from, drv_scene_input *in) {
     const int32_t odd[] = {-1, INT32_MIN, INT32_MAX, 1 << 25};
@@ -195,6 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const controls lights_and_signs = make_controls(&from, &in, frames, roads);
     in.has_height = next(&from) % 2;
     const heights levels = make_heights(&from, &in, vehicles, agents, log, points, in.control_count);
+    const goal_lists lists = make_goal_lists(&from, &in, agents);
     /* One map in 512 may be large, since it takes milliseconds; its extent is that of the points that exist. */
     drv_scene_input true_counts = in;
     true_counts.point_count = points;
@@ -204,6 +241,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) free(floats[i]);
     free_controls(lights_and_signs);
     free_heights(levels);
+    free_goal_lists(lists);
     free(start);
     free(lane_start);
     free(successor);

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "helpers"))
 
 import build_core  # noqa: E402
-from drv_writer import bare_scene, drv_file, full_scene, raised_scene  # noqa: E402
+from drv_writer import bare_scene, drv_file, full_scene, listed_scene, raised_scene  # noqa: E402
 from small_scene import small_scene  # noqa: E402
 
 HARNESSES = {"fuzz_file": 6144, "fuzz_scene": 512}
@@ -41,8 +41,8 @@ class Fuzzed(NamedTuple):
 def seeds(harness: str) -> dict[str, bytes]:
     """The first inputs, small and valid."""
     if harness == "fuzz_file":
-        scenes = {"full": full_scene(), "raised": raised_scene(), "bare": bare_scene(),
-                  "long": bare_scene(frames=9), "small": small_scene()}
+        scenes = {"full": full_scene(), "raised": raised_scene(), "listed": listed_scene(),
+                  "bare": bare_scene(), "long": bare_scene(frames=9), "small": small_scene()}
         return {f"{name}.drv": drv_file(scene) for name, scene in scenes.items()}
     source = random.Random(1)
     return {str(length): source.randbytes(length) for length in (16, 64, 256, 512)}

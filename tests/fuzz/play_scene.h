@@ -177,6 +177,8 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
         config.on_goal = DRV_NEXT;
         config.goal_spacing_m = draw & 16384u ? 1.0f : 40.0f;
         config.goals = config.observation_type == DRV_INDEX ? 0 : 3;
+        config.goal_radius_m = draw & 32768u ? 1000.0f : 2.0f; /* goals of lists follow one another quickly */
+        config.goal_heading_tolerance_rad = config.goals > 0 && draw & 1024u ? 1.0f : -1.0f;
     } else if (draw & 16384u) {
         config.on_goal = DRV_RESPAWN;
         config.goal_radius_m = draw & 32768u ? 1000.0f : 2.0f;

@@ -13,6 +13,7 @@ from drv_writer import (
     drv_file,
     entries,
     full_scene,
+    listed_scene,
     raised_scene,
     sections_of,
 )
@@ -25,7 +26,7 @@ NAN, INF = float("nan"), float("inf")
 
 FULL = full_scene()
 DATA = drv_file(FULL)
-RAISED = raised_scene()
+RAISED, LISTED = raised_scene(), listed_scene()
 READER = build_core.ROOT / "tests" / "fuzz" / "read_pack.c"
 
 
@@ -65,7 +66,12 @@ def outcomes(files):
     return found
 
 
+def scene_with(name):
+    """The full scene, the raised one, or the listed one: the first that has a section."""
+    return FULL if name not in LATER_SECTIONS else RAISED if name in sections_of(2) else LISTED
+
+
 def at(name):
-    """Where a section of the full scene's file begins, or of the raised scene's if only that has it."""
-    data = drv_file(RAISED) if name in LATER_SECTIONS else DATA
-    return next(entry[2] for entry in entries(data) if entry[0] == sections_of(2)[name][0])
+    """Where a section begins in the file of `scene_with`."""
+    data = drv_file(scene_with(name))
+    return next(entry[2] for entry in entries(data) if entry[0] == sections_of(3)[name][0])

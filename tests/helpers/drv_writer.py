@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 from small_scene import changed, roads_of, small_scene
 
-from drive_env.scenes import LaneGraph, Objects, Provenance, Report, Scene, Scripts, TrafficControls
+from drive_env.scenes import GoalLists, LaneGraph, Objects, Provenance, Report, Scene, Scripts, TrafficControls
 
 HEADER = "<8sHHIQdddIIIIIIIiIIII"
 ENTRY = "<IIQQQII"
@@ -38,8 +38,11 @@ LATER_SECTIONS = {
     "candidate_goals_m": (112, 4),
     "objects.goal_z_m": (23, 4), "objects.z_m": (38, 4), "roads.z_m": (55, 4),
     "scripts.object": (120, 4), "scripts.group": (121, 4), "scripts.option": (122, 4), "scripts.line_m": (123, 4),
+    "objects.goal_heading_rad": (24, 4), "goal_lists.object": (128, 4), "goal_lists.goal_m": (129, 4),
+    "goal_lists.goal_z_m": (130, 4), "goal_lists.goal_heading_rad": (131, 4), "goal_lists.repeating": (132, 4),
 }
-"""The same for the sections that later minor versions add: 1.1, and 1.2 the heights and scripts."""
+"""The same for the sections that later minor versions add: 1.1, 1.2 the heights and scripts, and 1.3 lists and headings
+of goals."""
 
 
 def full_scene() -> Scene:
@@ -98,6 +101,16 @@ def raised_scene() -> Scene:
                    roads={"z_m": rng.uniform(90, 110, len(scene.roads.x_m)).astype(np.float32)})
 
 
+def listed_scene() -> Scene:
+    """The raised scene with goal lists, of which one repeats, and headings of goals, in place of candidate goals."""
+    lists = GoalLists(
+        object=np.array([0, 0, 2], np.int32), goal_m=np.array([[45, 2], [48, 5], [-32, 1]], np.float32),
+        goal_z_m=np.array([101, 102, 108.5], np.float32), goal_heading_rad=np.array([0.5, np.nan, -3], np.float32),
+        repeating=np.array([2], np.int32))
+    scene = dataclasses.replace(raised_scene(), candidate_goals_m=np.zeros((0, 2), np.float32), goal_lists=lists)
+    return changed(scene, objects={"goal_heading_rad": np.array([np.nan, 1.5, 3], np.float32)})
+
+
 def bare_scene(frames: int = 1) -> Scene:
     """The smallest valid scene: most sections are empty."""
     roads, scene = roads_of([]), small_scene()
@@ -110,8 +123,9 @@ def bare_scene(frames: int = 1) -> Scene:
 
 def sections_of(minor: int) -> dict[str, tuple[int, int]]:
     """The sections of a minor version."""
-    return SECTIONS | {name: section for name, section in LATER_SECTIONS.items()
-                       if minor >= (2 if name.endswith("z_m") or name.startswith("scripts") else 1)}
+    since = {name: 3 if name.startswith("goal_lists") or name.endswith("goal_heading_rad")
+             else 2 if name.endswith("z_m") or name.startswith("scripts") else 1 for name in LATER_SECTIONS}
+    return SECTIONS | {name: section for name, section in LATER_SECTIONS.items() if minor >= since[name]}
 
 
 def parts_of(scene: Scene) -> tuple[dict, dict]:
@@ -121,6 +135,8 @@ def parts_of(scene: Scene) -> tuple[dict, dict]:
     has_height = any(heights_m.any() for heights_m in (objects.z_m, objects.goal_z_m, roads.z_m))
     has_controls = scene.traffic_controls.count > 0 or len(scene.candidate_goals_m) > 0
     minor = 2 if has_height or scene.scripts.count else int(has_controls)
+    if scene.goal_lists.count or not np.isnan(objects.goal_heading_rad).all():
+        minor = 3
     # sections
     known = dataclasses.asdict(scene.provenance)
     metadata = {"name": scene.name, "source": scene.source, "dataset": known.pop("dataset"),
@@ -152,7 +168,7 @@ def file_of(header: dict, sections: dict, **overrides) -> bytes:
 
     `sections` maps names, or (code, element size) for sections of no version, to bytes.
     """
-    known = sections_of(2)
+    known = sections_of(3)
     kinds = sorted((known[key] if isinstance(key, str) else key, data) for key, data in sections.items())
     end, table, body = HEADER_BYTES + ENTRY_BYTES * len(kinds), b"", b""
     for (code, element_bytes), data in kinds:
@@ -177,7 +193,7 @@ def entries(data: bytes) -> list[list[int]]:
 
 def with_entry(data: bytes, name: str, **fields) -> bytes:
     """The file with numbers of one entry of its table replaced, and the checksum of the header recomputed."""
-    place = next(place for place, entry in enumerate(entries(data)) if entry[0] == sections_of(2)[name][0])
+    place = next(place for place, entry in enumerate(entries(data)) if entry[0] == sections_of(3)[name][0])
     entry = entries(data)[place]
     for field, value in fields.items():
         entry[("code", "element_bytes", "offset", "bytes", "count", "crc", "zero").index(field)] = value

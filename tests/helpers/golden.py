@@ -73,6 +73,12 @@ ROLLOUTS = {
     "town/heading": {**IGNORE_ALL, **TWO_TRIALS, "on_goal": "next", "goal_spacing_m": 10.0, "goal_radius_m": 30.0,
                      "dt_s": 0.5, "goal_heading_tolerance_rad": 0.2, "observation": {"goals": 2},
                      "action_type": "continuous"},
+    # Goals in lists, some of which repeat and some with headings of their own.
+    "town/lists": {**IGNORE_ALL, **TWO_TRIALS, "on_goal": "next", "goal_radius_m": 60.0, "dt_s": 0.5,
+                   "goal_heading_tolerance_rad": 1.2, "detailed_metrics": True, "observation": {"goals": 3},
+                   "action_type": "continuous"},
+    "town/laps": {**IGNORE_ALL, **TWO_TRIALS, "on_goal": "next", "goal_radius_m": 90.0, "dt_s": 0.5, "max_goals": 6,
+                  "observation": {"goals": 8}, "critic_observations": True, "coplayers": 0.3},
     "exits/shared": {"max_trials": 3, "trial_steps": 30, "dt_s": 0.2, "action_type": "continuous",
                      "observation": {"partners": 0, "roads": 16, "goal_reveal_s": 1.0, "goal_reveal_share": 0.4}},
     "exits/delayed": {"max_trials": 2, "trial_steps": 20, "dt_s": 0.2, "action_type": "continuous",
@@ -197,6 +203,9 @@ PARAMETERS = {
     **{f"intersection/{name}": {"arm_length_m": 200.0} for name in ("lane_changes", "impolite")}}
 """Name of a rollout to the parameters of its generated scenes."""
 
+LISTED = ("town/lists", "town/laps")
+"""Names of rollouts whose scenes have `with_lists`."""
+
 ACCELERATION_BINS, STEERING_BINS = 7, 13
 GENTLE_BINS = range(3, 10)
 """The seven bins in the middle of those of steering."""
@@ -275,6 +284,30 @@ def with_signs(scene):
     return replace(scene, traffic_controls=replace(signs, start=lit.start, lane=lit.lane))
 
 
+def with_lists(scene):
+    """The scene with a list for three objects of four: the goal of the object after it, and the start of the second one
+    after it, with that one's heading. Every third list repeats, and every second own goal has a heading."""
+    from dataclasses import replace
+
+    from drive_env.scenes import GoalLists
+
+    objects, items = scene.objects, np.arange(scene.objects.count)
+    start_m = np.stack([objects.x_m[0], objects.y_m[0]], axis=1)
+    nan = np.full(len(items), np.nan, np.float32)
+    has_list = np.repeat(items % 4 != 3, 2)
+
+    def in_turn(one, other):
+        return np.stack([np.roll(one, -1, axis=0), np.roll(other, -2, axis=0)], axis=1).reshape(-1, *one.shape[1:])
+
+    lists = GoalLists(
+        object=np.repeat(items, 2)[has_list].astype(np.int32), goal_m=in_turn(objects.goal_m, start_m)[has_list],
+        goal_z_m=in_turn(objects.goal_z_m, objects.z_m[0])[has_list],
+        goal_heading_rad=in_turn(nan, objects.heading_rad[0])[has_list],
+        repeating=items[(items % 3 == 0) & (items % 4 != 3)].astype(np.int32))
+    heading_rad = np.where(items % 2, objects.heading_rad[0], nan)
+    return replace(scene, goal_lists=lists, objects=replace(objects, goal_heading_rad=heading_rad))
+
+
 def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
     """The batch of a rollout, not reset yet; None where its real file is missing."""
     from drive_env import Batch, DriveConfig, RewardConfig, generate_scene, load_scene
@@ -301,6 +334,8 @@ def begin(rollout: str, world_ids=WORLD_IDS, threads=1, seed=SEED, parts=1):
         scenes = [generate_scene(scene, seed=number, agents=agents, **parameters) for number in range(3)]
     if rollout == "intersection/signs":
         scenes = [with_signs(lit) for lit in scenes]
+    if rollout in LISTED:
+        scenes = [with_lists(scene) for scene in scenes]
     # its batch
     choices = dict(ROLLOUTS[rollout])
     choices["reward"] = RewardConfig(**choices.get("reward", {}))

@@ -21,7 +21,8 @@ def _overlap_between(a, b, gap_before, gap_after):
 class Motion:
     """The cars of one world of a stage, moved in whole numbers.
 
-    max_goals: the number of goals of a car, each GOAL_SPACING further along the lane than the one before.
+    max_goals: the number of goals of a car: those of its list, or without a list, each GOAL_SPACING further along the
+        lane than the one before.
     """
 
     def __init__(self, stage, max_goals=1):
@@ -62,6 +63,7 @@ class Motion:
                 collision=self._collision_onset(r, before, present),
                 offroad=self._offroad_onset(r, before[r]),
                 goal_follows=goal_onset and self._set_next_goal(r),
+                has_last_goal=len(self.stage.agents[r].further) > 0 and not self.stage.agents[r].repeats,
             ))
         return facts
 
@@ -69,12 +71,17 @@ class Motion:
         return before - GOAL_RADIUS <= self.goal[r] + 0.5 <= self.at[r] + GOAL_RADIUS
 
     def _set_next_goal(self, r):
-        following = self.goal[r] + GOAL_SPACING
+        car = self.stage.agents[r]
+        following, exists = self.goal[r] + GOAL_SPACING, self.goal[r] + GOAL_SPACING < LANE_END
         self.goals_reached[r] += 1
-        follows = self.goals_reached[r] < self.max_goals and following < LANE_END
-        if follows:
-            self.goal[r] = following
-        return follows
+        if car.further:
+            goals = (car.goal, *car.further)
+            exists = car.repeats or self.goals_reached[r] < len(goals)
+            following = goals[self.goals_reached[r] % len(goals)]
+        if not exists or self.goals_reached[r] >= self.max_goals:
+            return False
+        self.goal[r] = following
+        return True
 
     def _offroad_onset(self, r, before):
         car = self.cars[r]

@@ -9,7 +9,7 @@ between two notches, millimetres from any position of a car: no rounding in the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from small_scene import roads_of
@@ -56,6 +56,9 @@ class Car:
     speed: int = 0
     goal: int = FAR_GOAL
     length: int = LONG
+    further: tuple[int, ...] = ()
+    """The goals of its list, likewise."""
+    repeats: bool = False
 
     @property
     def length_m(self):
@@ -93,6 +96,12 @@ class Stage:
         goals = [(car.goal + 0.5) * NOTCH_M for car in self.agents]
         # A car on its own goal becomes no agent; without a log it is static.
         goals += [car.at * NOTCH_M for car in self.static_vehicles]
+        listed = [(r, self.place((goal + 0.5) * NOTCH_M, lane_of[r])) for r, car in enumerate(self.agents)
+                  for goal in car.further]
+        lists = scene_module.GoalLists(
+            object=np.array([r for r, _ in listed], np.int32),
+            goal_m=np.array([at for _, at in listed], np.float32).reshape(-1, 2),
+            repeating=np.array([r for r, car in enumerate(self.agents) if car.repeats], np.int32))
         goal = np.array([self.place(x, y) for x, y in zip(goals, lane_of)])
         speed = np.array([car.speed * NOTCH_MPS for car in cars])
         forward = np.array(self.place(1.0, 0.0))
@@ -124,7 +133,7 @@ class Stage:
             lines.append(
                 ("edge", [self.place(x, y - WALL_HALF_WIDTH_M), self.place(x, y + WALL_HALF_WIDTH_M)])
             )
-        return make_scene(self.name, objects, lines)
+        return replace(make_scene(self.name, objects, lines), goal_lists=lists)
 
 
 def make_scene(name, objects, lines, dt_s=DT_S):

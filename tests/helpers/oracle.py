@@ -29,12 +29,14 @@ class OutOfOrder(Exception):
 
 
 class Facts(NamedTuple):
-    """Event onsets of one agent in one step, and whether another goal follows the one that it reached."""
+    """Event onsets of one agent in one step, whether another goal follows the one that it reached, and whether its list
+    of goals has an end."""
 
     goal: bool = False
     collision: bool = False
     offroad: bool = False
     goal_follows: bool = False
+    has_last_goal: bool = False
 
 
 NOTHING = Facts()
@@ -240,7 +242,8 @@ class World:
             for event in events:
                 agent.event_rewards[event] += rules.reward_of(event)
             # score: the goal, or the last of a limited number of goals, without a collision or off-road event
-            completes = "goal" in events and (rules.max_goals is None or not facts[r].goal_follows)
+            ends = rules.on_goal == "next" and (rules.max_goals is not None or facts[r].has_last_goal)
+            completes = "goal" in events and not (ends and facts[r].goal_follows)
             if completes and not agent.events & {"collision", "offroad"}:
                 agent.scored = True
             agent.goals += "goal" in events

@@ -16,6 +16,7 @@ from staged_controls import STOP, YIELD, controls_of
 from drive_env import ConfigError, DriveConfig, generate_scene
 from drive_env.render import plot_metrics, plot_scene
 from drive_env.reports import MetricValue
+from drive_env.scenes import GoalLists
 from drive_env.tasks import gates, hidden_exit
 
 
@@ -78,6 +79,40 @@ def test_scripts_and_candidate_goals_are_drawn_with_the_names_of_options(tmp_pat
     # An object that no script moves under the config has no option.
     plot_scene(gates(seeds=[4]).scenes[0], tmp_path / "still.svg", DriveConfig(others="static", agents_per_world=1))
     assert "script" not in words(tmp_path / "still.svg")
+
+
+def test_goals_of_lists_are_drawn_with_their_order_and_headings(tmp_path):
+    """The picture grows to the farthest goal; each heading adds a line, and each list a line with as many corners."""
+    from matplotlib.collections import LineCollection
+
+    from drive_env.render import chart
+    from drive_env.roles import assign_roles
+
+    scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 8.0, 0.0)], goals=[(20.0, 0.0), (20.0, 8.0)])
+    lists = GoalLists(np.array([0, 0], np.int32), np.array([[30, 40], [0, 90]], np.float32),
+                      goal_heading_rad=np.array([np.nan, 1.5], np.float32))
+    scene = replace(scene, goal_lists=lists)
+    plot_scene(scene, tmp_path / "lists.svg")
+    roles = assign_roles(scene, DriveConfig())
+    assert chart._box(scene, roles)[1][1] >= 90.0
+
+    class Axes:
+        def __init__(self):
+            self.lines, self.marks = [], []
+
+        def add_collection(self, added):
+            assert isinstance(added, LineCollection)
+            self.lines.append([line.tolist() for line in added.get_segments()])
+
+        def scatter(self, x, y, **_):
+            self.marks += list(zip(x.tolist(), y.tolist(), strict=True))
+
+    axes = Axes()
+    chart._plot_goals(axes, roles, np.array([[0.0, 0.0], [0.0, 8.0]]), (0.0, 0.0, 1.0))
+    assert axes.marks == [(20, 0), (20, 8), (30, 40), (0, 90)]
+    assert axes.lines[0] == [[[0, 0], [20, 0], [30, 40], [0, 90]], [[0, 8], [20, 8]]]
+    (((x_m, y_m), tip_m),) = axes.lines[1]
+    assert (x_m, y_m) == (0, 90) and np.arctan2(tip_m[1] - y_m, tip_m[0] - x_m) == pytest.approx(1.5)
 
 
 def test_a_scene_without_roads_is_drawn(tmp_path):

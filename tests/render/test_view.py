@@ -1,6 +1,7 @@
 """Does a picture show the world as it is? Facts from pixels, without the camera's arithmetic."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -183,6 +184,25 @@ def test_a_line_of_two_radii_shows_the_heading_of_a_goal():
             high.append(np.ptp(y_px[of_goal]))
     # A ring is two radii high, and a line of two radii reaches one radius beyond it.
     assert high[2] / high[0] == pytest.approx(1.5, abs=0.12) and high[3] == high[1] == high[0]
+
+
+def test_a_goal_with_a_heading_of_its_own_shows_that_one():
+    """On a lane to the north, with headings to the east and to the west: the line is beside the ring, not above it."""
+    scene = bare_scene([(0.0, 0.0, 0.0)], goals=[(10.0, 10.0)], speeds=[0.0],
+                       roads=[("lane", [(10.0, -20.0), (10.0, 40.0)])])
+    shapes = []
+    for heading_rad in (np.nan, 0.0, np.pi):
+        objects = replace(scene.objects, goal_heading_rad=np.array([heading_rad], np.float32))
+        with started(replace(scene, objects=objects), goal_heading_tolerance_rad=0.2, goal_radius_m=3.0,
+                     observation={"goals": 1}) as batch:
+            rings = of_colour(SceneView(batch, size=SIZE).frame(), OPEN_GOAL, tolerance=2)
+        rings[: BAR_PX.top] = rings[-BAR_PX.bottom :] = False
+        x_px, y_px = places(rings).T
+        shapes.append((x_px.min(), x_px.max(), y_px.min(), y_px.max()))
+    north, east, west = np.array(shapes, float)
+    radius_px = (north[1] - north[0]) / 2
+    assert (east - north)[[1, 2]] == pytest.approx([radius_px, radius_px], abs=4)
+    assert (west - north)[[0, 2]] == pytest.approx([-radius_px, radius_px], abs=4)
 
 
 def test_no_trail_leads_to_the_start_at_which_an_agent_appears():

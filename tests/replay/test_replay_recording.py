@@ -14,6 +14,7 @@ from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.replay import Recorder
 from drive_env.replay.page import SCRIPTS, resources
 from drive_env.replay.trials import FLAGS
+from drive_env.scenes import GoalLists
 from drive_env.tasks import hidden_closure
 
 
@@ -151,6 +152,23 @@ def test_a_recording_has_the_heading_of_every_goal():
     assert recording.trials[0].goal_heading_rad == pytest.approx(np.tile(wanted, (4, 1)), nan_ok=True)
     shown = Page(recording.html()).frames("trial0/goal_heading_rad")
     assert shown == pytest.approx(np.tile([2 * np.pi, 1.5 * np.pi, 0.0], (4, 1)), abs=1e-4)
+
+
+def test_a_recording_has_the_goals_of_a_list_frame_by_frame():
+    """A car at 10 m/s comes within 2 m of its goals at 6.9 and 13.9 m in steps 5 and 12; each has its heading."""
+    scene = stage([driver(0.0, speed_mps=10.0, goal_m=(6.9, 0.0))], [("lane", [(0.0, 6.0), (90.0, 6.0)])])
+    lists = GoalLists(np.zeros(2, np.int32), np.array([[13.9, 0.0], [60.0, 9.0]], np.float32),
+                      goal_heading_rad=np.array([-0.1, 0.15], np.float32))
+    config = DriveConfig(trial_steps=14, goal_heading_tolerance_rad=0.2, on_goal="next", observation={"goals": 1})
+    with Batch(replace(scene, goal_lists=lists), config=config) as batch:
+        recorder = Recorder(batch)
+        rollout(batch, recorder, SimpleNamespace(act_all=lambda: [COAST_ACTION]), 1)
+        recording = recorder.recording()
+    trial = recording.trials[0]
+    assert trial.goal_m[:, 0, 0] == pytest.approx([6.9] * 5 + [13.9] * 7 + [60.0] * 3)
+    assert trial.goal_heading_rad[:, 0] == pytest.approx([np.nan] * 5 + [-0.1] * 7 + [0.15] * 3, nan_ok=True)
+    shown = Page(recording.html()).frames("trial0/goal_x_m")[:, 0]
+    assert shown == pytest.approx([6.9] * 5 + [13.9] * 7 + [60.0] * 3, abs=0.01)
 
 
 def test_a_recording_counts_the_respawns_of_every_frame():

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from drv_writer import full_scene, raised_scene
+from drv_writer import full_scene, listed_scene, raised_scene
 from small_scene import changed, roads_of, small_scene
 
 from drive_env.errors import SceneError
@@ -81,6 +81,11 @@ BROKEN = {
         {"roads": {"z_m": np.array([0, 50001, 0, 0, 0, 0, 0], np.float32)}},
     "objects.z_m is float64; it must be float32": {"objects": {"z_m": np.ones((2, 1))}},
     "objects.goal_z_m has shape (2,); it must have shape (1)": {"objects": {"goal_z_m": np.ones(2, np.float32)}},
+    "objects.goal_heading_rad[0] is 4; it must be from -3.1415927410125732 to 3.1415927410125732, or nan":
+        {"objects": {"goal_heading_rad": f4(4)}},
+    "objects.goal_heading_rad[0] is inf": {"objects": {"goal_heading_rad": f4(np.inf)}},
+    "objects.goal_heading_rad has shape (2,); it must have shape (1)": {"objects": {"goal_heading_rad": f4(0, np.nan)}},
+    "objects.goal_heading_rad is float64": {"objects": {"goal_heading_rad": np.zeros(1)}},
     "lanes.start runs from 0 to 2": {"lanes": {"start": i4(0, 1, 1, 2)}},
     "lanes.start[2] is 0 after 1": {"lanes": {"start": i4(0, 1, 0, 1)}},
     "lanes.successor[0] is 3; it must be from 0 to 2": {"lanes": {"successor": i4(3)}},
@@ -126,10 +131,31 @@ BROKEN_SCRIPTS = {
 }
 
 
+BROKEN_LISTS = {
+    "goal_lists is a str; it must be a GoalLists": "none",
+    "goal_lists.object is int64; it must be int32": {"object": np.array([0, 0, 2])},
+    "goal_lists.object[2] is 3; it must be from 0 to 2": {"object": i4(0, 0, 3)},
+    "goal_lists.object[1] is 0 after 2; objects must not descend": {"object": i4(2, 0, 2)},
+    "goal_lists.goal_m has shape (3,); it must have shape (3, 2)": {"goal_m": f4(1, 2, 3)},
+    "goal_lists.goal_m[2, 1] is inf; it must be from -50000 to 50000":
+        {"goal_m": np.array([[0, 0], [0, 0], [0, np.inf]], np.float32)},
+    "goal_lists.goal_z_m[0] is nan": {"goal_z_m": f4(np.nan, 0, 0)},
+    "goal_lists.goal_heading_rad[1] is -4; it must be from -3.1415927410125732 to 3.1415927410125732, or nan":
+        {"goal_heading_rad": f4(np.nan, -4, np.nan)},
+    "goal_lists.goal_heading_rad has shape (2,)": {"goal_heading_rad": f4(1, 2)},
+    "goal_lists.repeating is a list": {"repeating": [2]},
+    "goal_lists.repeating[0] is 3; it must be from 0 to 2": {"repeating": i4(3)},
+    "goal_lists.repeating[1] is 2 after 2; objects must ascend": {"repeating": i4(2, 2)},
+    "goal_lists.repeating[0] is 1; it must be an object in goal_lists.object": {"repeating": i4(1, 2)},
+}
+
+
 @pytest.mark.parametrize(("part", "words"), [
+    *(("goal_lists", words) for words in BROKEN_LISTS),
     *(("traffic_controls", words) for words in BROKEN_CONTROLS), *(("scripts", words) for words in BROKEN_SCRIPTS)])
 def test_a_broken_part_is_refused_with_the_value_and_the_range(part, words):
-    scene, changes = raised_scene(), (BROKEN_CONTROLS | BROKEN_SCRIPTS)[words]
+    scene = listed_scene() if part == "goal_lists" else raised_scene()
+    changes = (BROKEN_CONTROLS | BROKEN_SCRIPTS | BROKEN_LISTS)[words]
     broken = dataclasses.replace(getattr(scene, part), **changes) if isinstance(changes, dict) else changes
     with pytest.raises(SceneError) as caught:
         validate_scene(dataclasses.replace(scene, **{part: broken}))

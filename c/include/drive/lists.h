@@ -235,14 +235,16 @@
  * X(type, name, numpy type, element, lowest, highest)
  *
  * An array has one entry per element: VEHICLES in the order agents, log-replay vehicles, rule-based vehicles, static
- * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; CANDIDATES, of
- * goals; LOG, frame_count x the log-replay and rule-based vehicles, where numbers are read only if log_valid is 1;
- * AGENT_LOG, agent_log_frames x the agents, likewise; SCRIPTS, scripted vehicles, whose SCRIPT_LINES have four numbers
- * each; ROADS; POINTS; LINKS, pairs of a lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1
- * entries.
+ * vehicles; STARTS, the vehicles again, where the entries of vehicles with a log are not read; AGENTS; GOAL_HEADINGS,
+ * the agents where has_goal_headings is 1, else none, of which OWN_GOAL_HEADINGS are read only if goal_has_heading is
+ * 1; LISTED, goals of lists, whose LISTED_HEADINGS are read only if listed_has_heading is 1; LISTS, one per agent, with
+ * agents + 1 LIST_STARTS, or none where no goal is listed; CANDIDATES, of goals; LOG, frame_count x the log-replay and
+ * rule-based vehicles, where numbers are read only if log_valid is 1; AGENT_LOG, agent_log_frames x the agents,
+ * likewise; SCRIPTS, scripted vehicles, whose SCRIPT_LINES have four numbers each; ROADS; POINTS; LINKS, pairs of a
+ * lane and a successor. POINT_STARTS and LINK_STARTS have road_count + 1 entries.
  *
- * The HEIGHTS of points, starts, goals, candidates, log entries and controls are read only if has_height is 1; those of
- * vehicles are heights of the road under them.
+ * The HEIGHTS of points, starts, goals, listed goals, candidates, log entries and controls are read only if has_height
+ * is 1; those of vehicles are heights of the road under them.
  *
  * CONTROLS are traffic lights and signs, whose LINE_ENDS have four numbers each; CONTROLLED, pairs of a control and a
  * lane; PHASES of all lights; CONTROL_LOG, frame_count x control_count. CONTROL_STARTS have control_count + 1
@@ -256,6 +258,15 @@
     X(float, width_m, "f4", VEHICLES, DRV_SIZE_LOWEST_M, DRV_SIZE_LIMIT_M)                            \
     X(float, goal_x_m, "f4", AGENTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                 \
     X(float, goal_y_m, "f4", AGENTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                 \
+    X(uint8_t, goal_has_heading, "u1", GOAL_HEADINGS, 0, 1) /* 0: it has that of its lane */          \
+    /* The goals of agent i after its first one are those from listed_start[i] to listed_start[i + 1]; if they repeat, \
+     * the first of them follows the last one again. Without any, goals follow along the lanes. */    \
+    X(int32_t, listed_start, "i4", LIST_STARTS, 0, DRV_LISTED_AND_OWN_LIMIT)                          \
+    X(uint8_t, listed_repeats, "u1", LISTS, 0, 1)                                                     \
+    X(float, listed_x_m, "f4", LISTED, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)               \
+    X(float, listed_y_m, "f4", LISTED, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)               \
+    X(float, listed_z_m, "f4", LISTED_HEIGHTS, -DRV_GROUND_LIMIT_M, DRV_GROUND_LIMIT_M)               \
+    X(uint8_t, listed_has_heading, "u1", LISTED, 0, 1)                                                \
     /* The goals of which each episode draws that of an agent; without any, it is the agent's own. */  \
     X(float, candidate_x_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
     X(float, candidate_y_m, "f4", CANDIDATES, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)        \
@@ -297,6 +308,9 @@
     X(float, start_x_m, "f4", STARTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
     X(float, start_y_m, "f4", STARTS, -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M)                \
     X(float, start_heading_rad, "f4", STARTS, -DRV_HEADING_LIMIT_RAD, DRV_HEADING_LIMIT_RAD)          \
+    /* Headings of goals are read only where a goal has its own; the scene keeps their unit vectors. */ \
+    X(float, goal_heading_rad, "f4", OWN_GOAL_HEADINGS, -DRV_HEADING_LIMIT_RAD, DRV_HEADING_LIMIT_RAD) \
+    X(float, listed_heading_rad, "f4", LISTED_HEADINGS, -DRV_HEADING_LIMIT_RAD, DRV_HEADING_LIMIT_RAD) \
     /* Of a start velocity, the scene keeps the part along the heading. */                            \
     X(float, start_vx_mps, "f4", STARTS, -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS)                   \
     X(float, start_vy_mps, "f4", STARTS, -DRV_SPEED_LIMIT_MPS, DRV_SPEED_LIMIT_MPS)                   \

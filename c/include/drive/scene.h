@@ -59,6 +59,7 @@ typedef struct drv_scene_input {
     int32_t rule_based_count;
     int32_t vehicle_count;
     int32_t candidate_count;
+    int32_t listed_count; /* goals in the lists of all agents */
     int32_t script_count;
     int32_t frame_count;
     int32_t road_count;
@@ -70,6 +71,7 @@ typedef struct drv_scene_input {
     int32_t agent_log_frames; /* frames of the agents' logs; 0 where the scene is without them */
     int32_t has_lane_changes; /* 1: the scene has the lanes beside the paths, which needs its lane graph */
     int32_t has_routes;       /* 1: the scene has the route of each agent, which needs its lane graph */
+    int32_t has_goal_headings; /* 1: some goals have headings of their own */
     int32_t has_height;       /* 1: roads lie above each other, so that heights separate what is on them */
 #define X(type, name, letter, element, low, high) const type *name;
     DRV_SCENE_ARRAYS(X)

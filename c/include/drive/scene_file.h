@@ -12,12 +12,12 @@
 /* The scene file format `.drv`; docs/scenes.md describes it. */
 enum {
     DRV_FILE_MAJOR = 1, /* this core reads every minor version of it */
-    DRV_FILE_MINOR = 2, /* the highest that Python writes; a file has the lowest that can hold its scene */
+    DRV_FILE_MINOR = 3, /* the highest that Python writes; a file has the lowest that can hold its scene */
     DRV_FILE_MAGIC_BYTES = 8,
     DRV_FILE_HEADER_BYTES = 96,
     DRV_FILE_ENTRY_BYTES = 40,
     DRV_FILE_ALIGNMENT_BYTES = 64,
-    DRV_FILE_SECTIONS = 43
+    DRV_FILE_SECTIONS = 49
 };
 
 /* A number of a file's header, or of an entry of its table of sections. */
@@ -48,7 +48,7 @@ typedef struct drv_file_kind {
 
 /* Where an array is in a file. */
 typedef struct drv_file_section {
-    uint64_t offset; /* 0 where the file's minor version lacks the section: the array is zeros */
+    uint64_t offset; /* 0 where the file's minor version lacks the section: the array is zeros, or NaN if it may be */
     int64_t rows;
     int64_t columns; /* 1 where it has one dimension */
 } drv_file_section;
@@ -72,6 +72,8 @@ typedef struct drv_file {
     int32_t phase_count;
     int32_t candidate_count;
     int32_t script_count; /* 0 before minor version 2 */
+    int32_t listed_count; /* this and the next are 0 before minor version 3 */
+    int32_t repeating_count;
     int32_t sdc;
     int32_t generated;
     drv_file_section sections[DRV_FILE_SECTIONS];

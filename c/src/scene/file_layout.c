@@ -33,6 +33,8 @@ static const char *const extent_names[] = {
     [EXTENT_PHASES] = "phase_count",
     [EXTENT_CANDIDATES] = "candidate_count",
     [EXTENT_SCRIPTS] = "script_count",
+    [EXTENT_LISTED] = "listed_count",
+    [EXTENT_REPEATING] = "repeating_count",
 };
 
 static const char *const rule_texts[] = {
@@ -49,6 +51,9 @@ static const char *const rule_texts[] = {
     [RULE_JUNCTION] = "-1, or an index below control_count",
     [RULE_SCRIPTED] = "indices of objects, strictly ascending",
     [RULE_SCRIPT] = "below script_count",
+    [RULE_OR_NAN] = "or nan",
+    [RULE_LISTED] = "indices of objects, never descending; none with candidate goals",
+    [RULE_REPEATING] = "indices of objects in goal_lists.object, strictly ascending",
 };
 
 #define X(symbol, code, since, name, type, rows, columns, unit, low, high, rule, meaning) {rows, columns, rule},
@@ -92,6 +97,8 @@ int64_t drv_file_extent(const drv_file_header *header, const drv_file *file, drv
     case EXTENT_PHASES: return file->phase_count;
     case EXTENT_CANDIDATES: return file->candidate_count;
     case EXTENT_SCRIPTS: return file->script_count;
+    case EXTENT_LISTED: return file->listed_count;
+    case EXTENT_REPEATING: return file->repeating_count;
     }
     return 1;
 }

@@ -68,7 +68,9 @@ typedef enum drv_extent {
     EXTENT_CONTROLLED,
     EXTENT_PHASES,
     EXTENT_CANDIDATES,
-    EXTENT_SCRIPTS
+    EXTENT_SCRIPTS,
+    EXTENT_LISTED,
+    EXTENT_REPEATING
 } drv_extent;
 
 /* Condition on the values of a section beyond their range. */
@@ -85,12 +87,15 @@ typedef enum drv_rule {
     RULE_TO_PHASES,
     RULE_JUNCTION,
     RULE_SCRIPTED,
-    RULE_SCRIPT
+    RULE_SCRIPT,
+    RULE_OR_NAN,
+    RULE_LISTED,
+    RULE_REPEATING
 } drv_rule;
 
 /* X(symbol, code, since, name, numpy type, rows, columns, unit, lowest, highest, rule, meaning). Ranges
  * include both ends; a range from 0 to 0 means none. The name is the path of the array in a Scene. A file of minor
- * version `since` or later has the section; in an earlier one its array is zeros. */
+ * version `since` or later has the section; in an earlier one its array is zeros or, with RULE_OR_NAN, NaN. */
 #define FILE_SECTIONS(X)                                                                                              \
     X(FILE_METADATA, 1, 0, "metadata", "u1", EXTENT_METADATA, EXTENT_NONE,                                            \
       "", 0, 0, RULE_NONE, "JSON in UTF-8")                                                                           \
@@ -110,6 +115,8 @@ typedef enum drv_rule {
       "", 0, 1, RULE_NONE, "1 if the source marks it for log replay")                                                 \
     X(FILE_OBJECT_GOAL_Z, 23, 2, "objects.goal_z_m", "f4", EXTENT_OBJECTS, EXTENT_NONE,                               \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "height of the centre of the box at the goal") \
+    X(FILE_OBJECT_GOAL_HEADING, 24, 3, "objects.goal_heading_rad", "f4", EXTENT_OBJECTS, EXTENT_NONE,                 \
+      "rad", -FILE_PI, FILE_PI, RULE_OR_NAN, "heading at the goal, counter-clockwise from +x; nan: that of its lane") \
     X(FILE_TRACK_X, 32, 0, "objects.x_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                        \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "centre; 0 where it is not valid")             \
     X(FILE_TRACK_Y, 33, 0, "objects.y_m", "f4", EXTENT_FRAMES, EXTENT_OBJECTS,                                        \
@@ -182,7 +189,17 @@ typedef enum drv_rule {
       "", 0, 0, RULE_SCRIPT, "option of the group with which the object exists")                                      \
     X(FILE_SCRIPT_LINE, 123, 2, "scripts.line_m", "f4", EXTENT_SCRIPTS, EXTENT_FOUR,                                  \
       "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE,                                                \
-      "x, y of the left end of the line, then of its right one, as an agent that crosses it sees it")
+      "x, y of the left end of the line, then of its right one, as an agent that crosses it sees it")                 \
+    X(FILE_LISTED_OBJECT, 128, 3, "goal_lists.object", "i4", EXTENT_LISTED, EXTENT_NONE,                              \
+      "", 0, 0, RULE_LISTED, "object that has the goal after its own one and those listed before")                    \
+    X(FILE_LISTED_GOAL, 129, 3, "goal_lists.goal_m", "f4", EXTENT_LISTED, EXTENT_PAIR,                                \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "goal position, x then y")                     \
+    X(FILE_LISTED_GOAL_Z, 130, 3, "goal_lists.goal_z_m", "f4", EXTENT_LISTED, EXTENT_NONE,                            \
+      "m", -DRV_COORDINATE_LIMIT_M, DRV_COORDINATE_LIMIT_M, RULE_NONE, "height of the centre of the box at the goal") \
+    X(FILE_LISTED_HEADING, 131, 3, "goal_lists.goal_heading_rad", "f4", EXTENT_LISTED, EXTENT_NONE,                   \
+      "rad", -FILE_PI, FILE_PI, RULE_OR_NAN, "heading at the goal, counter-clockwise from +x; nan: that of its lane") \
+    X(FILE_REPEATING, 132, 3, "goal_lists.repeating", "i4", EXTENT_REPEATING, EXTENT_NONE,                            \
+      "", 0, 0, RULE_REPEATING, "object whose own goal follows the last one of its list again")
 
 /* The largest finite float64; 2^53, up to which float64, in which ranges are checked, holds every whole number; pi
  * rounded to float32, which is larger than pi. */
@@ -207,7 +224,9 @@ enum { FILE_FIRST_SECTIONS = FILE_SECTIONS(X) };
     X(EXTENT_CONTROLLED, controlled_count, FILE_CONTROL_LANE, 1, DRV_POINT_LIMIT)      \
     X(EXTENT_PHASES, phase_count, FILE_PHASE_STATE, 1, DRV_POINT_LIMIT)                \
     X(EXTENT_CANDIDATES, candidate_count, FILE_CANDIDATE_GOAL, 2, DRV_CANDIDATE_LIMIT) \
-    X(EXTENT_SCRIPTS, script_count, FILE_SCRIPT_OBJECT, 1, DRV_OBJECT_LIMIT)
+    X(EXTENT_SCRIPTS, script_count, FILE_SCRIPT_OBJECT, 1, DRV_OBJECT_LIMIT)           \
+    X(EXTENT_LISTED, listed_count, FILE_LISTED_OBJECT, 1, DRV_LISTED_GOAL_LIMIT)       \
+    X(EXTENT_REPEATING, repeating_count, FILE_REPEATING, 1, DRV_OBJECT_LIMIT)
 
 /* Shape of a section, and the condition on its values beyond their range. */
 typedef struct drv_file_form {

@@ -55,14 +55,15 @@ static const uint8_t *octets(const drv_file_reader *in, drv_file_part part) {
 static bool is_valid(const uint8_t *valid, int64_t i) { return valid[i >> 3] >> (i & 7) & 1; }
 
 static drv_status check_floats(const drv_file_reader *in, drv_file_part part, float low, float high) {
+    const bool may_be_nan = drv_file_form_of(part).rule == RULE_OR_NAN;
     const float *values = floats(in, part);
     const int64_t count = elements(in, part);
     int outside = 0; /* no early exit, so that the compiler vectorises the loop */
     for (int64_t i = 0; i < count; i++) outside |= !(values[i] >= low) | !(values[i] <= high);
     for (int64_t i = 0; outside && i < count; i++)
-        if (!(values[i] >= low && values[i] <= high))
-            return REFUSE(in, "%s is %.9g; it must be %g to %g", element_location(in, part, i, sizeof *values).text,
-                          (double)values[i], (double)low, (double)high);
+        if (!(values[i] >= low && values[i] <= high) && !(may_be_nan && isnan(values[i])))
+            return REFUSE(in, "%s is %.9g; it must be %g to %g%s", element_location(in, part, i, sizeof *values).text,
+                          (double)values[i], (double)low, (double)high, may_be_nan ? ", or nan" : "");
     return DRV_OK;
 }
 
@@ -164,13 +165,36 @@ static drv_status check_successors(const drv_file_reader *in, drv_file_part part
     return DRV_OK;
 }
 
-static drv_status check_scripted(const drv_file_reader *in, drv_file_part part) {
+/* Indices of objects, each at least `step` above the one before. */
+static drv_status check_objects(const drv_file_reader *in, drv_file_part part, int32_t step) {
     const drv_status status = check_indices(in, part, 0, in->file->object_count);
     const int32_t *object = integers(in, part);
     for (int64_t i = 1; status == DRV_OK && i < elements(in, part); i++)
-        if (object[i] <= object[i - 1])
-            return REFUSE(in, "%s is %d after %d; objects must ascend",
-                          element_location(in, part, i, sizeof *object).text, object[i], object[i - 1]);
+        if (object[i] < object[i - 1] + step)
+            return REFUSE(in, "%s is %d after %d; objects must %s", element_location(in, part, i, sizeof *object).text,
+                          object[i], object[i - 1], step > 0 ? "ascend" : "not descend");
+    return status;
+}
+
+/* A scene has either lists of goals or candidate goals. */
+static drv_status check_listed(const drv_file_reader *in, drv_file_part part) {
+    if (in->file->listed_count > 0 && in->file->candidate_count > 0)
+        return REFUSE(in, "%s has %d goals and section candidate_goals_m %d; one of the two must have none",
+                      section_location(in, part).text, in->file->listed_count, in->file->candidate_count);
+    return check_objects(in, part, 0);
+}
+
+/* Objects whose goals repeat are among those that have a list. */
+static drv_status check_repeating(const drv_file_reader *in, drv_file_part part) {
+    const drv_status status = check_objects(in, part, 1);
+    const int32_t *repeating = integers(in, part), *listed = integers(in, FILE_LISTED_OBJECT);
+    int64_t at = 0;
+    for (int64_t i = 0; status == DRV_OK && i < elements(in, part); i++) {
+        while (at < in->file->listed_count && listed[at] < repeating[i]) at++;
+        if (at == in->file->listed_count || listed[at] != repeating[i])
+            return REFUSE(in, "%s is %d; it must be an object in goal_lists.object",
+                          element_location(in, part, i, sizeof *repeating).text, repeating[i]);
+    }
     return status;
 }
 
@@ -186,7 +210,8 @@ static drv_status check_last_bits(const drv_file_reader *in, drv_file_part part)
 static drv_status check_rule(const drv_file_reader *in, drv_file_part part) {
     drv_status status;
     switch (drv_file_form_of(part).rule) {
-    case RULE_NONE: return DRV_OK;
+    case RULE_NONE:
+    case RULE_OR_NAN: return DRV_OK;
     case RULE_ONCE: return check_once(in, part);
     case RULE_TO_POINTS: return check_starts(in, part, in->file->point_count, 1);
     case RULE_TO_LINKS:
@@ -199,8 +224,10 @@ static drv_status check_rule(const drv_file_reader *in, drv_file_part part) {
     case RULE_CONTROLLED: return check_lanes(in, part);
     case RULE_TO_PHASES: return check_starts(in, part, in->file->phase_count, 0);
     case RULE_JUNCTION: return check_indices(in, part, -1, in->file->control_count);
-    case RULE_SCRIPTED: return check_scripted(in, part);
+    case RULE_SCRIPTED: return check_objects(in, part, 1);
     case RULE_SCRIPT: return check_indices(in, part, 0, in->file->script_count);
+    case RULE_LISTED: return check_listed(in, part);
+    case RULE_REPEATING: return check_repeating(in, part);
     }
     return DRV_OK;
 }

@@ -10,6 +10,7 @@
 #include "platform/arena.h"
 #include "platform/error.h"
 #include "platform/fp_env.h"
+#include "scene/goal_lane.h"
 #include "scene/lane_height.h"
 #include "scene/scene_input.h"
 #include "scene/segments.h"
@@ -195,6 +196,32 @@ static void fill_roads(drv_scene *scene, const drv_scene_input *in, const drv_ro
     drv_segments_fill(&scene->edges, pieces, count, in->road_kind, true, cells, scene->has_height);
 }
 
+/* The unit vector of the heading of a goal; 0 where it has none of its own. */
+static drv_point own_direction(const uint8_t *has_heading, const float *heading_rad, int64_t goal) {
+    return has_heading[goal] ? drv_direction(drv_wrap_angle(heading_rad[goal])) : (drv_point){0.0f, 0.0f};
+}
+
+/* The directions of goals, and the lanes of listed ones. These are found once, here: agents observe goals ahead of the
+ * current one in every step. */
+static void fill_goals(drv_scene *scene, const drv_scene_input *in) {
+    for (int64_t i = 0; i < DRV_COUNT_GOAL_HEADINGS(scene); i++) {
+        const drv_point along = own_direction(in->goal_has_heading, in->goal_heading_rad, i);
+        scene->goal_direction_x[i] = along.x;
+        scene->goal_direction_y[i] = along.y;
+    }
+    for (int32_t i = 0; i < scene->listed_count; i++) {
+        const drv_point along = own_direction(in->listed_has_heading, in->listed_heading_rad, i);
+        const drv_point at = {in->listed_x_m[i], in->listed_y_m[i]};
+        const drv_goal_place place = in->lane_start
+            ? drv_goal_nearest_lane(scene, at, scene->has_height ? in->listed_z_m[i] : 0.0f)
+            : (drv_goal_place){-1, 0.0f};
+        scene->listed_direction_x[i] = along.x;
+        scene->listed_direction_y[i] = along.y;
+        scene->listed_lane[i] = place.lane;
+        scene->listed_along_m[i] = place.along_m;
+    }
+}
+
 /* ---- calls ---- */
 
 /* Not inlined, so that the compiler moves no computation out of the core's floating-point environment. */
@@ -218,6 +245,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .rule_based_count = in->rule_based_count,
                       .vehicle_count = in->vehicle_count,
                       .candidate_count = in->candidate_count,
+                      .listed_count = in->listed_count,
                       .script_count = in->script_count,
                       .frame_count = in->frame_count,
                       .road_count = in->road_count,
@@ -225,6 +253,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                       .controlled_count = in->controlled_count,
                       .phase_count = in->phase_count,
                       .agent_log_frames = in->agent_log_frames,
+                      .has_goal_headings = in->has_goal_headings,
                       .has_height = in->has_height};
     drv_scene *scene = NULL;
     if (pieces) {
@@ -245,6 +274,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         fill_programs(scene, in);
         fill_roads(scene, in, pieces, count);
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
+        fill_goals(scene, in);
         uint64_t path_bytes, zone_bytes, line_bytes, route_bytes = 0, neighbour_bytes = 0;
         const bool has_paths =
             (!in->has_routes || drv_agent_routes_create(scene, arena, &scene->routes, &route_bytes)) &&

@@ -36,6 +36,12 @@ static const float drv_cell_m = 5.0f; /* width of a grid cell, before any doubli
     X(float, start_y_m, VEHICLES)                                                              \
     X(float, start_heading_rad, VEHICLES)                                                      \
     X(float, start_speed_mps, VEHICLES) /* not yet clipped to a config; 0 except for agents */ \
+    X(float, goal_direction_x, GOAL_HEADINGS) /* unit vector; 0 without a heading of its own */ \
+    X(float, goal_direction_y, GOAL_HEADINGS)                                                  \
+    X(float, listed_direction_x, LISTED) /* likewise */                                        \
+    X(float, listed_direction_y, LISTED)                                                       \
+    X(int32_t, listed_lane, LISTED) /* road; -1 on no lane, or without a lane graph */         \
+    X(float, listed_along_m, LISTED)                                                           \
     X(float, log_x_m, LOG)              /* logs are 0 where they are not valid */              \
     X(float, log_y_m, LOG)                                                                     \
     X(float, log_heading_rad, LOG)                                                             \
@@ -54,11 +60,12 @@ struct drv_scene {
     int32_t trial_steps;
     /* Vehicles are in this order: agents, log-replay vehicles, rule-based vehicles, static vehicles. The log has a
      * column for each of the second and third. */
-    int32_t num_agents, log_replay_count, rule_based_count, vehicle_count, candidate_count, script_count,
-        frame_count;
+    int32_t num_agents, log_replay_count, rule_based_count, vehicle_count, candidate_count, listed_count,
+        script_count, frame_count;
     int32_t road_count;
     int32_t control_count, controlled_count, phase_count;
     int32_t agent_log_frames;
+    int32_t has_goal_headings; /* 1: some goals have headings of their own */
     int32_t has_height; /* 1: heights separate; 0: there are none */
     float largest_radius_m; /* of a vehicle */
     float control_reach_m; /* half the longest stop line */

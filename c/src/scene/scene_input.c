@@ -42,6 +42,13 @@ typedef struct elements {
 #define ELEMENTS_STARTS(in) \
     {"vehicle", DRV_COUNT_STARTS(in), (in)->num_agents, (in)->num_agents + DRV_LOG_COLUMNS(in), NULL}
 #define ELEMENTS_AGENTS(in) {"agent", DRV_COUNT_AGENTS(in), 0, 0, NULL}
+#define ELEMENTS_GOAL_HEADINGS(in) {"agent", DRV_COUNT_GOAL_HEADINGS(in), 0, 0, NULL}
+#define ELEMENTS_OWN_GOAL_HEADINGS(in) {"agent", DRV_COUNT_OWN_GOAL_HEADINGS(in), 0, 0, (in)->goal_has_heading}
+#define ELEMENTS_LISTED(in) {"listed goal", DRV_COUNT_LISTED(in), 0, 0, NULL}
+#define ELEMENTS_LISTED_HEADINGS(in) {"listed goal", DRV_COUNT_LISTED_HEADINGS(in), 0, 0, (in)->listed_has_heading}
+#define ELEMENTS_LISTS(in) {"agent", DRV_COUNT_LISTS(in), 0, 0, NULL}
+#define ELEMENTS_LIST_STARTS(in) {"entry", DRV_COUNT_LIST_STARTS(in), 0, 0, NULL}
+#define ELEMENTS_LISTED_HEIGHTS(in) {"listed goal", DRV_COUNT_LISTED_HEIGHTS(in), 0, 0, NULL}
 #define ELEMENTS_CANDIDATES(in) {"candidate goal", DRV_COUNT_CANDIDATES(in), 0, 0, NULL}
 #define ELEMENTS_SCRIPTS(in) {"script", DRV_COUNT_SCRIPTS(in), 0, 0, NULL}
 #define ELEMENTS_SCRIPT_LINES(in) {"number", DRV_COUNT_SCRIPT_LINES(in), 0, 0, NULL}
@@ -108,15 +115,14 @@ static void check_roads(checker *check, const drv_scene_input *in) {
                                      in->road_start[i + 1] - in->road_start[i]);
 }
 
-/* `start` divides `total` entries among the controls. */
-static void check_control_starts(checker *check, const drv_scene_input *in, const char *array, const int32_t *start,
-                                 int32_t total) {
-    if (check->status != DRV_OK || in->control_count == 0) return;
-    if (start[0] != 0 || start[in->control_count] != total)
+/* `start` divides `total` entries among the owners, controls or agents; it is not read where there are none. */
+static void check_starts(checker *check, const char *array, const int32_t *start, int32_t owners, int32_t total) {
+    if (check->status != DRV_OK || owners == 0) return;
+    if (start[0] != 0 || start[owners] != total)
         check->status = drv_fail(check->message, DRV_ERROR_SCENE,
                                  "scene %.80s: %s runs from %d to %d; it must run from 0 to %d", check->name, array,
-                                 start[0], start[in->control_count], total);
-    for (int32_t i = 0; check->status == DRV_OK && i < in->control_count; i++)
+                                 start[0], start[owners], total);
+    for (int32_t i = 0; check->status == DRV_OK && i < owners; i++)
         if (start[i + 1] < start[i])
             check->status = drv_fail(check->message, DRV_ERROR_SCENE,
                                      "scene %.80s: %s of entry %d is %d after %d; it must not descend", check->name,
@@ -125,8 +131,8 @@ static void check_control_starts(checker *check, const drv_scene_input *in, cons
 
 /* Controls apply to lanes, and refer to junctions by indices of controls. */
 static void check_controls(checker *check, const drv_scene_input *in) {
-    check_control_starts(check, in, "control_start", in->control_start, in->controlled_count);
-    check_control_starts(check, in, "control_phase_start", in->control_phase_start, in->phase_count);
+    check_starts(check, "control_start", in->control_start, in->control_count, in->controlled_count);
+    check_starts(check, "control_phase_start", in->control_phase_start, in->control_count, in->phase_count);
     for (int32_t i = 0; check->status == DRV_OK && i < in->controlled_count; i++) {
         const int32_t road = in->control_lane[i];
         if (road >= in->road_count || in->road_kind[road] != DRV_ROAD_LANE)
@@ -168,11 +174,13 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     check_count(&check, "rule_based_count", in->rule_based_count, 0,
                 (int64_t)in->vehicle_count - in->num_agents - in->log_replay_count);
     check_count(&check, "candidate_count", in->candidate_count, 0, DRV_CANDIDATE_LIMIT);
+    check_count(&check, "listed_count", in->listed_count, 0, DRV_LISTED_AND_OWN_LIMIT);
     check_count(&check, "script_count", in->script_count, 0, in->log_replay_count);
     check_count(&check, "frame_count", in->frame_count, 1, DRV_FRAME_LIMIT);
     check_count(&check, "agent_log_frames", in->agent_log_frames, 0, in->frame_count);
     check_count(&check, "has_lane_changes", in->has_lane_changes, 0, in->lane_start != NULL);
     check_count(&check, "has_routes", in->has_routes, 0, in->lane_start != NULL);
+    check_count(&check, "has_goal_headings", in->has_goal_headings, 0, 1);
     check_count(&check, "has_height", in->has_height, 0, 1);
     check_count(&check, "trial_steps", in->trial_steps, 1, DRV_FRAME_LIMIT);
     check_count(&check, "road_count", in->road_count, 0, DRV_POINT_LIMIT);
@@ -192,6 +200,7 @@ drv_status drv_scene_input_check(const drv_scene_input *in, char *message) {
     DRV_SCENE_ARRAYS(X)
 #undef X
     check_roads(&check, in);
+    check_starts(&check, "listed_start", in->listed_start, (int32_t)DRV_COUNT_LISTS(in), in->listed_count);
     check_controls(&check, in);
     check_scripts(&check, in);
     return check.status == DRV_OK && in->lane_start ? drv_lanes_check(in, message) : check.status;

@@ -5,6 +5,7 @@
 
 #include "math/geometry.h"
 #include "step/fault.h"
+#include "step/goals.h"
 #include "step/lane.h"
 #include "step/phases.h"
 #include "step/proximity.h"
@@ -23,8 +24,15 @@ float drv_details_to_goal(const drv_world *world, int32_t agent) {
 
 float drv_details_progress(const drv_world *world, int32_t agent, float left_m) {
     const float whole_m = world->start_to_goal_m[agent];
-    if (world->had_goal[agent]) return 1.0f;
-    return whole_m > 0.0f ? drv_larger(1.0f - left_m / whole_m, 0.0f) : 0.0f;
+    const int32_t goals = drv_goals_total(world, agent), reached = goals > 0 ? world->goals_reached[agent] : 0;
+    if (goals > 0 ? reached >= goals : world->had_goal[agent]) return 1.0f;
+    const float share = whole_m > 0.0f ? drv_larger(1.0f - left_m / whole_m, 0.0f) : 0.0f;
+    return goals > 0 ? ((float)reached + share) / (float)goals : share;
+}
+
+void drv_details_advance(drv_world *world, int32_t agent) {
+    if (world->sizes.detailed_agents == 0 || drv_goals_total(world, agent) == 0) return;
+    world->start_to_goal_m[agent] = world->min_to_goal_m[agent] = drv_details_to_goal(world, agent);
 }
 
 void drv_details_begin(drv_world *world) {

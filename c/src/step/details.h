@@ -11,7 +11,11 @@ DRV_STEP_API void drv_details_begin(drv_world *world);
 /* The distance of an agent to its goal. */
 DRV_STEP_API float drv_details_to_goal(const drv_world *world, int32_t agent);
 
-/* The share of the distance to the goal that an agent has covered at a distance of `left_m`; 1 once it was reached. */
+/* The share of the distance to the goal that an agent has covered at a distance of `left_m`; 1 once it was reached. For
+ * an agent with a list of goals that ends, the mean of the shares of all of them. */
 DRV_STEP_API float drv_details_progress(const drv_world *world, int32_t agent, float left_m);
+
+/* Measures the distance to the next goal of a list from where the agent has reached the one before. */
+DRV_STEP_API void drv_details_advance(drv_world *world, int32_t agent);
 
 #endif

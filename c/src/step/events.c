@@ -162,11 +162,11 @@ static bool within_goal(const drv_world *world, int32_t agent, drv_point from, d
     return drv_squared_distance_to_segment(goal, from, to) <= radius_m * radius_m;
 }
 
-/* Whether an agent heads along the lane at its goal, within the config's tolerance; true where no lane is there. */
-static bool heads_along_lane(const drv_world *world, int32_t agent) {
+/* Whether an agent has the heading of its goal, within the config's tolerance; true where the goal has none. */
+static bool has_goal_heading(const drv_world *world, int32_t agent) {
     const float tolerance_rad = world->config->goal_heading_tolerance_rad;
     if (tolerance_rad < 0.0f) return true;
-    const drv_point along = drv_goals_direction(world, drv_goals_current(world, agent));
+    const drv_point along = drv_goals_direction(world, agent, drv_goals_current(world, agent));
     const float cos_error = world->cos_heading[agent] * along.x + world->sin_heading[agent] * along.y;
     return (along.x == 0.0f && along.y == 0.0f) || cos_error >= drv_direction(tolerance_rad).x;
 }
@@ -183,7 +183,7 @@ static void detect_goal(drv_world *world, int32_t agent) {
         return;
     }
     bool slow_enough = limit_mps < 0.0f || fabsf(world->speed_mps[agent]) <= limit_mps;
-    world->goal_onset[agent] = slow_enough && within_goal(world, agent, from, to) && heads_along_lane(world, agent);
+    world->goal_onset[agent] = slow_enough && within_goal(world, agent, from, to) && has_goal_heading(world, agent);
 }
 
 /* ---- phases ---- */

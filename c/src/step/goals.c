@@ -6,7 +6,7 @@
 
 #include "math/geometry.h"
 #include "math/random.h"
-#include "step/lane.h"
+#include "scene/goal_lane.h"
 
 int32_t drv_goals_candidate(const drv_world *world, int32_t agent) {
     if (world->scene->candidate_count == 0) return 0;
@@ -30,33 +30,6 @@ static float goal_height(const drv_world *world, int32_t agent) {
                                        : scene->candidate_z_m[drv_goals_candidate(world, agent)];
 }
 
-/* A point on a lane. */
-typedef struct lane_point {
-    int32_t lane; /* -1: none */
-    float along_m;
-} lane_point;
-
-/* The point nearest to a goal on any lane within reach, and on its level. Searches the whole map, once per agent and
- * trial. */
-static lane_point nearest_lane_point(const drv_lanes *lanes, drv_point at, float z_m) {
-    lane_point best = {-1, 0.0f};
-    float best2 = drv_lane_reach_m * drv_lane_reach_m;
-    for (int32_t lane = 0; lane < lanes->road_count; lane++)
-        for (int32_t i = lanes->point_start[lane]; i + 1 < lanes->point_start[lane + 1]; i++) {
-            const drv_point from = {lanes->x_m[i], lanes->y_m[i]}, to = {lanes->x_m[i + 1], lanes->y_m[i + 1]};
-            const float distance2 = drv_squared_distance_to_segment(at, from, to);
-            if (!(distance2 < best2)) continue;
-            const float dx = to.x - from.x, dy = to.y - from.y, length2 = dx * dx + dy * dy;
-            const float share = length2 > 0.0f ? ((at.x - from.x) * dx + (at.y - from.y) * dy) / length2 : 0.0f;
-            const drv_lane_part part = {i, i + 1, drv_clip(share, 0.0f, 1.0f)};
-            if (lanes->z_m && fabsf(drv_on_lane(lanes->z_m, part) - z_m) > (float)DRV_LEVEL_HEIGHT_M) continue;
-            const float step_m = lanes->arc_m[i + 1] - lanes->arc_m[i];
-            best = (lane_point){lane, lanes->arc_m[i] + part.share * step_m};
-            best2 = distance2;
-        }
-    return best;
-}
-
 void drv_goals_place(drv_world *world, int32_t agent) {
     const bool exists = world->controller[agent] == DRV_CONTROLLER_AGENT;
     const drv_point goal = exists ? goal_of(world, agent) : (drv_point){0.0f, 0.0f};
@@ -64,8 +37,8 @@ void drv_goals_place(drv_world *world, int32_t agent) {
     world->goal_y_m[agent] = goal.y;
     if (world->sizes.height_agents > 0) world->goal_z_m[agent] = goal_height(world, agent);
     if (world->sizes.next_goals == 0) return;
-    const lane_point place =
-        exists ? nearest_lane_point(&world->scene->lanes, goal, goal_height(world, agent)) : (lane_point){-1, 0.0f};
+    const drv_goal_place place =
+        exists ? drv_goal_nearest_lane(world->scene, goal, goal_height(world, agent)) : (drv_goal_place){-1, 0.0f};
     world->goal_lane[agent] = place.lane;
     world->goal_along_m[agent] = place.along_m;
 }
@@ -97,10 +70,39 @@ drv_goal drv_goals_current(const drv_world *world, int32_t agent) {
                       .number = world->goals_reached[agent]};
 }
 
+/* The direction that the scene has for the heading of a goal; 0 where it has none. */
+static drv_point own_direction(const drv_world *world, int32_t agent, int32_t number) {
+    const drv_scene *scene = world->scene;
+    const int32_t listed = drv_goals_listed(drv_goals_list(world, agent), number), start = drv_start_of(world, agent);
+    const bool is_first = number == 0 || world->config->on_goal != DRV_NEXT; /* that of a start */
+    if (listed >= 0) return (drv_point){scene->listed_direction_x[listed], scene->listed_direction_y[listed]};
+    if (!is_first || !scene->has_goal_headings || scene->candidate_count > 0) return (drv_point){0.0f, 0.0f};
+    return (drv_point){scene->goal_direction_x[start], scene->goal_direction_y[start]};
+}
+
+drv_point drv_goals_direction(const drv_world *world, int32_t agent, drv_goal goal) {
+    const drv_point own = own_direction(world, agent, goal.number);
+    if (own.x != 0.0f || own.y != 0.0f || goal.lane < 0) return own;
+    return drv_lane_direction(&world->scene->lanes, goal.lane, goal.along_m);
+}
+
+/* Replaces a goal by its next one in the list of the agent; false after the last one. */
+static bool follow_list(const drv_scene *scene, drv_goal_list list, drv_goal *goal) {
+    const int32_t number = goal->number + 1;
+    if (!list.repeats && number > list.count) return false;
+    const int32_t listed = drv_goals_listed(list, number);
+    *goal = (drv_goal){.at = {scene->listed_x_m[listed], scene->listed_y_m[listed]}, .lane = scene->listed_lane[listed],
+                       .along_m = scene->listed_along_m[listed], .turns = goal->turns, .number = number};
+    return true;
+}
+
 bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) {
     const drv_lanes *lanes = &world->scene->lanes;
+    const drv_goal_list list = drv_goals_list(world, agent);
     drv_goal next = *goal;
-    if (++next.number == world->config->max_goals || next.lane < 0) return false;
+    if (++next.number == world->config->max_goals) return false;
+    if (list.count > 0) return follow_list(world->scene, list, goal);
+    if (next.lane < 0) return false;
 
     /* follow the lanes for the length of the spacing */
     const int32_t last_turn = next.turns + NEXT_LANE_LIMIT;
@@ -117,14 +119,18 @@ bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) {
 }
 
 bool drv_goals_advance(drv_world *world, int32_t agent) {
-    const drv_lanes *lanes = &world->scene->lanes;
+    const drv_scene *scene = world->scene;
+    const drv_lanes *lanes = &scene->lanes;
     drv_goal goal = drv_goals_current(world, agent);
     world->goals_reached[agent]++;
     if (!drv_goals_follow(world, agent, &goal)) return false;
     world->goal_x_m[agent] = goal.at.x;
     world->goal_y_m[agent] = goal.at.y;
-    if (lanes->z_m)
-        world->goal_z_m[agent] = drv_on_lane(lanes->z_m, drv_lane_part_at(lanes, goal.lane, goal.along_m));
+    if (scene->has_height) {
+        const int32_t listed = drv_goals_listed(drv_goals_list(world, agent), goal.number);
+        world->goal_z_m[agent] = listed >= 0 ? scene->listed_z_m[listed]
+            : drv_on_lane(lanes->z_m, drv_lane_part_at(lanes, goal.lane, goal.along_m));
+    }
     world->goal_lane[agent] = goal.lane;
     world->goal_along_m[agent] = goal.along_m;
     world->goal_turns[agent] = goal.turns;

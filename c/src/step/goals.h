@@ -38,14 +38,42 @@ typedef struct drv_goal {
 /* The current goal of an agent, where goals have lanes. */
 DRV_STEP_API drv_goal drv_goals_current(const drv_world *world, int32_t agent);
 
-/* The direction of the lane at a goal; 0 where the goal is on no lane. */
-static inline drv_point drv_goals_direction(const drv_world *world, drv_goal goal) {
-    return goal.lane < 0 ? (drv_point){0.0f, 0.0f}
-                         : drv_lane_direction(&world->scene->lanes, goal.lane, goal.along_m);
+/* The goals of an agent after its first one, where the scene lists them. */
+typedef struct drv_goal_list {
+    int32_t first, count; /* count 0: there is no list, and goals follow along the lanes */
+    _Bool repeats;
+} drv_goal_list;
+
+/* The list of an agent; only with on_goal DRV_NEXT do goals follow one another. */
+static inline drv_goal_list drv_goals_list(const drv_world *world, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    if (scene->listed_count == 0 || world->config->on_goal != DRV_NEXT) return (drv_goal_list){0, 0, 0};
+    const int32_t first = scene->listed_start[agent];
+    return (drv_goal_list){first, scene->listed_start[agent + 1] - first, scene->listed_repeats[agent] != 0};
 }
 
-/* Replaces a goal by its next one: goal_spacing_m further along the lanes, at each fork on a drawn one.
- * Returns false, and leaves the goal as it is, after max_goals, where lanes end, and where it is on no lane. */
+/* The index of a goal of the scene's lists, by the number of goals before it in the trial; the last one for higher
+ * numbers, -1 for the first goal and without a list. */
+static inline int32_t drv_goals_listed(drv_goal_list list, int32_t number) {
+    if (list.count == 0 || number == 0) return -1;
+    if (list.repeats) return list.first + (number - 1) % list.count;
+    return list.first + (number < list.count ? number : list.count) - 1;
+}
+
+/* The number of goals that the list of an agent gives it in a trial; 0 without a list, and where it has no end. */
+static inline int32_t drv_goals_total(const drv_world *world, int32_t agent) {
+    const drv_goal_list list = drv_goals_list(world, agent);
+    const int32_t most = world->config->max_goals;
+    if (list.count == 0 || list.repeats) return list.count > 0 ? most : 0;
+    return most > 0 && most <= list.count ? most : list.count + 1;
+}
+
+/* The direction of a goal: that of its heading or, where it has none of its own, of the lane there; 0 without both. */
+DRV_STEP_API drv_point drv_goals_direction(const drv_world *world, int32_t agent, drv_goal goal);
+
+/* Replaces a goal by its next one: the one after it in the list of the agent or, without a list, goal_spacing_m further
+ * along the lanes, at each fork on a drawn one. Returns false, and leaves the goal as it is, after max_goals, at the
+ * end of a list that does not repeat, and without a list where lanes end and where it is on no lane. */
 DRV_STEP_API _Bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) __attribute__((noinline));
 
 /* Counts the goal that an agent has reached, and sets its next one. Returns false where there is none. */

@@ -211,7 +211,7 @@ static drv_selection choose_goals(const drv_world *world, int32_t agent, drv_scr
     int32_t count = 0;
     for (bool follows = true; follows && count < slots; count++) {
         float *record = scratch->goal_record + count * GOAL_COUNT;
-        const drv_point along = drv_goals_direction(world, goal);
+        const drv_point along = drv_goals_direction(world, agent, goal);
         record[GOAL_X] = goal.at.x;
         record[GOAL_Y] = goal.at.y;
         record[GOAL_DIRECTION_X] = along.x;

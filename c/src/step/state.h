@@ -143,8 +143,10 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", time_to_collision_s, DRV_PROXIMITY_AGENTS, "s, at most the horizon",                              \
       "trial_restart, proximity_measure")                                                                            \
     /* agents: this trial, for the detailed metrics; no entries where they are off */                                \
-    X(float, "f4", start_to_goal_m, DRV_DETAILED_AGENTS, "m from the goal at the start", "trial_restart")            \
-    X(float, "f4", min_to_goal_m, DRV_DETAILED_AGENTS, "m, the nearest to the goal", "trial_restart, details_add")   \
+    X(float, "f4", start_to_goal_m, DRV_DETAILED_AGENTS,                                                             \
+      "m from the goal at the start, in a list from the goal before it", "trial_restart, trial_judge")               \
+    X(float, "f4", min_to_goal_m, DRV_DETAILED_AGENTS, "m, the nearest to the goal since",                           \
+      "trial_restart, details_add, trial_judge")                                                                     \
     X(int32_t, "i4", lane_steps, DRV_DETAILED_AGENTS, "steps on a lane", "trial_restart, details_add")               \
     X(float, "f4", lane_offset_sum_m, DRV_DETAILED_AGENTS, "m, of their distances from the centre line",             \
       "trial_restart, details_add")                                                                                  \

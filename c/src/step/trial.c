@@ -152,7 +152,10 @@ static int32_t judge_violations(drv_world *world, int32_t agent) {
 static int32_t goal_response(drv_world *world, int32_t agent) {
     const drv_config *config = world->config;
     switch (config->on_goal) {
-        case DRV_NEXT: return drv_goals_advance(world, agent) ? DRV_IGNORE : DRV_REMOVE;
+        case DRV_NEXT:
+            if (!drv_goals_advance(world, agent)) return DRV_REMOVE;
+            drv_details_advance(world, agent);
+            return DRV_IGNORE;
         /* respawn_agents sets the goal that follows */
         case DRV_RESPAWN: return ++world->goals_reached[agent] != config->max_goals ? DRV_IGNORE : DRV_REMOVE;
         default: return config->on_goal;
@@ -173,8 +176,9 @@ static void judge_agent(drv_world *world, drv_scratch *scratch, int32_t agent) {
     const int32_t on_violation = has_controls ? judge_violations(world, agent) : DRV_IGNORE;
     const bool obeyed = !has_controls || (!world->had_red_light[agent] && !world->had_stop_sign[agent]);
     const int32_t on_goal = goal_onset ? goal_response(world, agent) : DRV_IGNORE;
-    /* where the number of goals is limited, all of them make a score */
-    const bool scores = goal_onset && (config->max_goals == 0 || on_goal == DRV_REMOVE);
+    /* where there is a last goal, all of them make a score */
+    const bool scores = goal_onset && (on_goal == DRV_REMOVE ||
+                                       (config->max_goals == 0 && drv_goals_total(world, agent) == 0));
     world->scored[agent] |= scores && obeyed && !world->had_collision[agent] && !world->had_offroad[agent];
 
     /* the response, and the event that it is to */

@@ -104,8 +104,8 @@ typedef enum drv_scale {
 #define GOAL_FEATURES(X)                                                                                   \
     X(GOAL_X, "goals/x", "m", SCALE_POSITION, -1, "goal, ahead of the agent's centre")                     \
     X(GOAL_Y, "goals/y", "m", SCALE_POSITION, -1, "goal, to the left")                                     \
-    X(GOAL_DIRECTION_X, "goals/direction_x", "1", SCALE_ONE, -1, "unit vector of its lane, ahead; 0 without one") \
-    X(GOAL_DIRECTION_Y, "goals/direction_y", "1", SCALE_ONE, -1, "unit vector of its lane, left")          \
+    X(GOAL_DIRECTION_X, "goals/direction_x", "1", SCALE_ONE, -1, "unit vector of its heading, ahead; 0 for any") \
+    X(GOAL_DIRECTION_Y, "goals/direction_y", "1", SCALE_ONE, -1, "unit vector of its heading, left")          \
     X(GOAL_NUMBER, "goals/number", "goals", SCALE_GOALS, 0, "how many goals are before it; 0 for the current one") \
     X(GOAL_KIND, "goals/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")
 

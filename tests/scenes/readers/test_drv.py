@@ -16,6 +16,7 @@ from drv_writer import (
     drv_file,
     file_of,
     full_scene,
+    listed_scene,
     parts_of,
     raised_scene,
     sections_of,
@@ -24,7 +25,7 @@ from small_scene import changed, small_scene
 
 import drive_env
 from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene, save_scene
-from drive_env.scenes import Provenance, Report, Scripts
+from drive_env.scenes import GoalLists, Provenance, Report, Scripts
 from drive_env.scenes.metadata import LIMIT_BYTES, encode_metadata
 from drive_env.scenes.readers.drv import read_drv
 from drive_env.scenes.file_layout import KINDS, VERSION
@@ -34,7 +35,7 @@ from drive_env.scenes.validate import validate_scene
 
 def assert_same(left, right):
     """Every array bit for bit, every other field equal."""
-    for part in ("objects", "roads", "lanes", "traffic_controls", "scripts"):
+    for part in ("objects", "roads", "lanes", "traffic_controls", "scripts", "goal_lists"):
         for name, array in vars(getattr(left, part)).items():
             other = getattr(getattr(right, part), name)
             assert (array.dtype, array.shape) == (other.dtype, other.shape), f"{part}.{name}"
@@ -47,7 +48,8 @@ def assert_same(left, right):
 
 
 SCENES = {
-    "full": full_scene, "controlled": controlled_scene, "raised": raised_scene, "bare": bare_scene,
+    "full": full_scene, "controlled": controlled_scene, "raised": raised_scene, "listed": listed_scene,
+    "bare": bare_scene,
     "a log without objects": lambda: bare_scene(frames=9), "small": small_scene,
     "town": lambda: generate_scene("town", seed=2, agents=48),
     "intersection": lambda: generate_scene("intersection", seed=5, agents=6), "exits": lambda: generate_scene("exits"),
@@ -119,7 +121,7 @@ def test_the_documented_ranges_are_those_of_the_validator():
             continue
         name = kind.name.rpartition(".")[2]
         for end, beyond in ((kind.low, -np.inf), (kind.high, np.inf)):
-            scene = raised_scene()
+            scene = raised_scene() if kind.name == "candidate_goals_m" else listed_scene()
             scene.objects.vx_mps[:] = scene.objects.vy_mps[:] = 0
             array = operator.attrgetter(kind.name)(scene)
             array.flat[0] = end
@@ -160,15 +162,16 @@ def test_any_memory_order_can_be_written():
 def test_a_file_has_the_lowest_minor_version_that_holds_its_scene(name):
     data = drv_bytes(SCENES[name]())
     minor, section_count = struct.unpack_from("<HI", data, 10)
-    versions = {"controlled": (1, 36), "exits": (1, 36), "raised": (2, 43), "gates": (2, 43)}
+    versions = {"controlled": (1, 36), "exits": (1, 36), "raised": (2, 43), "gates": (2, 43),
+                "listed": (3, 49)}
     assert (minor, section_count) == versions.get(name, (0, 25))
 
 
 def test_sections_of_a_later_minor_version_are_skipped():
-    header, sections = parts_of(raised_scene())
+    header, sections = parts_of(listed_scene())
     later = {(90, 4): b"abcd" * 5, (3, 1): b"x", (2**32 - 1, 4096): b""}
     file = file_of(header, sections | later, minor=VERSION[1] + 1)
-    assert_same(read_drv(file), raised_scene())
+    assert_same(read_drv(file), listed_scene())
 
 
 def test_sections_that_an_earlier_minor_version_lacks_are_zeros():
@@ -180,6 +183,10 @@ def test_sections_that_an_earlier_minor_version_lacks_are_zeros():
     assert found.traffic_controls.state.shape == (full_scene().objects.frame_count, 0)
     header, sections = parts_of(controlled_scene())
     assert_same(read_drv(file_of(header, sections, minor=1)), controlled_scene())
+    header, sections = parts_of(raised_scene())
+    found = read_drv(file_of(header, sections, minor=2))
+    assert_same(found, raised_scene())
+    assert np.isnan(found.objects.goal_heading_rad).all() and found.goal_lists.count == 0
 
 
 def test_one_candidate_goal_at_the_origin_is_not_none():
@@ -192,6 +199,17 @@ def test_a_script_of_zeros_is_not_none():
     zeros = Scripts(*np.zeros((3, 1), np.int32), np.zeros((1, 4), np.float32))
     assert read_drv(drv_bytes(dataclasses.replace(full_scene(), scripts=zeros))).scripts.count == 1
     assert read_drv(drv_bytes(full_scene())).scripts.count == 0
+
+
+def test_a_list_of_zeros_is_not_none():
+    zeros = GoalLists(np.zeros(1, np.int32), np.zeros((1, 2), np.float32))
+    assert read_drv(drv_bytes(dataclasses.replace(full_scene(), goal_lists=zeros))).goal_lists.count == 1
+    assert read_drv(drv_bytes(full_scene())).goal_lists.count == 0
+
+
+def test_one_heading_of_0_is_not_none():
+    scene = changed(full_scene(), objects={"goal_heading_rad": np.array([np.nan, 0, np.nan], np.float32)})
+    assert_same(read_drv(drv_bytes(scene)), scene)
 
 
 def test_a_section_of_a_later_minor_version_in_a_file_of_an_earlier_one_is_refused():
@@ -208,10 +226,10 @@ def test_a_section_that_the_minor_version_has_is_required():
 
 
 def test_keys_of_a_later_minor_version_are_skipped():
-    header, sections = parts_of(raised_scene())
+    header, sections = parts_of(listed_scene())
     data = b'{"author":["x"],' + sections["metadata"][1:]
     file = file_of(header | {"metadata_bytes": len(data)}, sections | {"metadata": data}, minor=VERSION[1] + 1)
-    assert_same(read_drv(file), raised_scene())
+    assert_same(read_drv(file), listed_scene())
 
 
 def test_an_unknown_section_of_this_version_is_refused():

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from drv_outcomes import RAISED, DATA, FULL, INF, NAN, at, outcomes
+from drv_outcomes import DATA, FULL, INF, LISTED, NAN, RAISED, at, outcomes, scene_with
 from drv_writer import (
     ENTRY_BYTES,
     HEADER_BYTES,
@@ -21,7 +21,7 @@ from drv_writer import (
     with_section,
 )
 
-from drive_env.scenes.file_layout import HEADER_FIELDS, KINDS
+from drive_env.scenes.file_layout import HEADER_FIELDS, KINDS, VERSION
 
 
 def numbers(kind, *values):
@@ -29,8 +29,8 @@ def numbers(kind, *values):
 
 
 def element(name, index, number):
-    """The file of the full scene, or of the raised one, with one number of a section changed."""
-    scene = RAISED if name in LATER_SECTIONS else FULL
+    """The file of the first scene that has a section, with one number of the section changed."""
+    scene = scene_with(name)
     sections = parts_of(scene)[1]
     kind = next(kind for kind in KINDS if kind.name == name)
     array = np.frombuffer(sections[name], kind.dtype).copy()
@@ -54,11 +54,13 @@ def counts(section_lengths, **fields):
     return file_of(head | fields, sections | changed)
 
 
-def without(name, *others, heights=False, **fields):
-    """The full scene's file, or one with heights, with one section less, and empty ones in its place."""
+def without(name, *others, later=False, **fields):
+    """The full scene's file with one section less, and empty ones in its place. If it is of a later version, it has all
+    sections before code 81."""
     head, sections = parts_of(FULL)
-    if heights:
-        sections |= {key: data for key, data in parts_of(RAISED)[1].items() if key.endswith("z_m")}
+    if later:
+        sections |= {key: data for key, data in parts_of(LISTED)[1].items()
+                     if key in LATER_SECTIONS and LATER_SECTIONS[key][0] < 81}
     kept = {key: data for key, data in sections.items() if key != name}
     return file_of(head, kept | dict.fromkeys(others, b""), **fields)
 
@@ -115,7 +117,7 @@ SPOILT = {
         with_entry(DATA, "objects.kind", code=18),
     "82; section objects_of_interest, code 81, must come before it": with_entry(DATA, "objects_of_interest", code=82),
     "table at byte 96: it has no section objects_of_interest, code 81":
-        without("objects_of_interest", (70, 4), minor=3, heights=True),
+        without("objects_of_interest", (70, 4), minor=VERSION[1] + 1, later=True),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} of section roads.id is 4; it must be 8":
         with_entry(DATA, "roads.id", element_bytes=4),
     f"table: element_bytes at byte {entry_at('roads.id') + 4} is 0; it must be 1 to 4096":
@@ -242,6 +244,37 @@ SPOILT = {
     f"element [1] at byte {at('scripts.option') + 4} is -1; it must be an index below 2": element(
         "scripts.option", 1, -1),
     f"element [0, 3] at byte {at('scripts.line_m') + 12} is nan": element("scripts.line_m", 3, NAN),
+    # goal lists and headings
+    f"section objects.goal_heading_rad at byte {at('objects.goal_heading_rad')}: element [1] at byte "
+    f"{at('objects.goal_heading_rad') + 4} is 4; it must be -3.14159 to 3.14159, or nan": element(
+        "objects.goal_heading_rad", 1, 4),
+    f"element [2] at byte {at('objects.goal_heading_rad') + 8} is inf; it must be": element(
+        "objects.goal_heading_rad", 2, INF),
+    f"element [0] at byte {at('goal_lists.goal_heading_rad')} is -4; it must be -3.14159 to 3.14159, or nan": element(
+        "goal_lists.goal_heading_rad", 0, -4),
+    f"element [1] at byte {at('goal_lists.object') + 4} is 3; it must be an index below 3": element(
+        "goal_lists.object", 1, 3),
+    f"element [2] at byte {at('goal_lists.object') + 8} is -1; it must be an index below 3": element(
+        "goal_lists.object", 2, -1),
+    f"element [1] at byte {at('goal_lists.object') + 4} is 0 after 2; objects must not descend": element(
+        "goal_lists.object", 0, 2),
+    f"element [2, 1] at byte {at('goal_lists.goal_m') + 20} is nan; it must be -50000 to 50000": element(
+        "goal_lists.goal_m", 5, NAN),
+    f"element [0] at byte {at('goal_lists.goal_z_m')} is nan; it must be -50000 to 50000": element(
+        "goal_lists.goal_z_m", 0, NAN),
+    f"element [0] at byte {at('goal_lists.repeating')} is 1; it must be an object in goal_lists.object": element(
+        "goal_lists.repeating", 0, 1),
+    f"element [0] at byte {at('goal_lists.repeating')} is 3; it must be an index below 3": element(
+        "goal_lists.repeating", 0, 3),
+    f"element [1] at byte {at('goal_lists.repeating') + 4} is 2 after 2; objects must ascend": file_of(
+        parts_of(LISTED)[0], parts_of(LISTED)[1] | {"goal_lists.repeating": numbers("i", 2, 2)}),
+    f"section goal_lists.object at byte {at('goal_lists.object') + 64} has 3 goals and section candidate_goals_m 1; "
+    "one of the two must have none": file_of(
+        parts_of(LISTED)[0], parts_of(LISTED)[1] | {"candidate_goals_m": bytes(8)}),
+    "of section goal_lists.object is 65536; it must be 0 to 65535": file_of(
+        parts_of(LISTED)[0], parts_of(LISTED)[1] | {"goal_lists.object": bytes(4 * 65536)}),
+    "of section goal_lists.goal_m is 6; by the file's counts it must be 2": file_of(
+        parts_of(LISTED)[0], parts_of(LISTED)[1] | {"goal_lists.object": bytes(4)}),
     # consistent counts of 0
     "section roads.start at byte": counts(
         {"roads.id": 0, "roads.kind": 0, "roads.width_m": 0, "roads.speed_limit_mps": 0, "roads.start": 4,

@@ -15,7 +15,7 @@ from ....binding import check, ffi, lib, per_thread
 from ....errors import SceneError
 from ...file_layout import ENTRY, HEADER, HEADER_FIELDS, KINDS, MAGIC, VERSION
 from ...metadata import decode_metadata
-from ...scene import LaneGraph, Objects, Roads, Scene, Scripts, TrafficControls
+from ...scene import GoalLists, LaneGraph, Objects, Roads, Scene, Scripts, TrafficControls
 from ..source import Source
 
 
@@ -57,12 +57,13 @@ def read_drv(data: bytes) -> Scene:
         traffic_controls=_part(TrafficControls, "traffic_controls", arrays), sdc=file.sdc,
         tracks_to_predict=tuple(arrays["tracks_to_predict"].tolist()),
         objects_of_interest=tuple(arrays["objects_of_interest"].tolist()),
-        candidate_goals_m=arrays["candidate_goals_m"], scripts=_part(Scripts, "scripts", arrays))
+        candidate_goals_m=arrays["candidate_goals_m"], scripts=_part(Scripts, "scripts", arrays),
+        goal_lists=_part(GoalLists, "goal_lists", arrays))
 
 
 def _view(block, kind, section):
     if section.offset == 0:  # the file is of an earlier minor version
-        array = np.zeros(section.rows * section.columns, kind.dtype)
+        array = np.full(section.rows * section.columns, np.nan if kind.may_be_nan else 0, kind.dtype)
     else:
         size_bytes = section.rows * section.columns * kind.dtype.itemsize
         array = block[section.offset : section.offset + size_bytes].view(kind.dtype)

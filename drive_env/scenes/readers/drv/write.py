@@ -16,6 +16,10 @@ from ...scene import Scene
 from ...validate import validate_scene
 
 
+COUNTED = ("candidate_goals_m", "scripts.object", "goal_lists.object")
+"""Sections whose length is a count that the header lacks, and whose elements may all be 0."""
+
+
 def drv_bytes(scene: Scene) -> bytes:
     """The scene as the bytes of a file, of the lowest minor version that can hold it; equal scenes give equal bytes.
 
@@ -23,11 +27,9 @@ def drv_bytes(scene: Scene) -> bytes:
         SceneError: the scene is invalid.
     """
     validate_scene(scene)
-    # A section of zeros need not be written: it is what a file of an earlier minor version reads as. One candidate goal
-    # at the origin and a script of object 0 are zeros, too, but must be written.
+    # A section need not be written where a file of an earlier minor version reads as the same.
     sections = [_section(scene, kind) for kind in KINDS]
-    minor = max(kind.since for kind, section in zip(KINDS, sections, strict=True)
-                if section.strip(b"\0") or (section and kind.name in ("candidate_goals_m", "scripts.object")))
+    minor = max(kind.since for kind, section in zip(KINDS, sections, strict=True) if not _is_absent(kind, section))
     kinds = [kind for kind in KINDS if kind.since <= minor]
     sections = [section for kind, section in zip(KINDS, sections, strict=True) if kind.since <= minor]
     table = np.zeros(len(kinds), ENTRY)
@@ -72,6 +74,16 @@ def _section(scene, kind):
     if kind.name == "objects.valid":
         return np.packbits(array, bitorder="little").tobytes()
     return array.astype(kind.dtype, order="C", copy=False).tobytes()
+
+
+def _is_absent(kind, section):
+    """Whether the array of an absent section would have these bytes: zeros, or NaN where it may be NaN.
+
+    One candidate goal at the origin, and a script or a list of object 0, are zeros, too, but define how many there are.
+    """
+    if kind.may_be_nan:
+        return bool(np.isnan(np.frombuffer(section, kind.dtype)).all())
+    return not section or not (section.strip(b"\0") or kind.name in COUNTED)
 
 
 def _metadata(scene):
