@@ -8,10 +8,8 @@ from typing import NamedTuple
 from .curves import Piece, Pose, between
 from .lane_map import LaneMap
 from .lights import light_programs
+from .priorities import signs_of
 from .rng import Rng
-
-CONTROLS = ("none", "lights", "stop", "yield")
-"""Of a junction: nothing, a light at each arm, or signs at the minor road."""
 
 LINE_BACK_M = 1.5
 """From the box to the line at which a car stops."""
@@ -55,29 +53,16 @@ class Junction(NamedTuple):
                     roads.link(roads.lane(way, self.lane_width_m, self.speed_limit_mps, after=[before]), after)
 
 
-def add_controls(rng: Rng, roads: LaneMap, node: Junction, kind: str, entries: Mapping[int, int],
-                 minor: tuple[int, ...], number: int) -> None:
-    """Adds what one of `CONTROLS` has at a junction.
+def add_controls(rng: Rng, roads: LaneMap, node: Junction, kind: str, entries: Mapping[int, int], number: int) -> None:
+    """Adds the lights or signs of one of `CONTROLS`.
 
     Args:
-        entries: lanes towards it, by arm.
-        minor: arms that a sign stands at.
+        entries: lanes towards the junction, by arm.
         number: of the junction, among those with lights.
     """
     if kind == "lights":
         programs = light_programs(rng, len(entries), node.speed_limit_mps, 2 * node.half_box_m)
         for lane, (phases, offset_s) in zip(entries.values(), programs, strict=True):
             roads.control("light", (lane,), phases=phases, offset_s=offset_s, junction=number, back_m=LINE_BACK_M)
-    elif kind != "none":
-        for arm in minor:
-            roads.control(kind, (entries[arm],), back_m=LINE_BACK_M)
-
-
-def minor_arms(rng: Rng, arms: Mapping[int, object] | tuple[int, ...]) -> tuple[int, ...]:
-    """The arms of the minor road: that which has no other one opposite, else one of the two pairs, drawn.
-
-    Args:
-        arms: three or four directions of roadnet.py.
-    """
-    alone = tuple(arm for arm in arms if (arm + 2) % 4 not in arms)
-    return alone or (side := rng.below(2), side + 2)
+    for arm, sign in signs_of(rng, kind, entries):
+        roads.control(sign, (entries[arm],), back_m=LINE_BACK_M)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .curves import Pose
-from .junction import CONTROLS, LINE_BACK_M, Junction, add_controls
+from .junction import LINE_BACK_M, Junction, add_controls
 from .lane_map import LaneMap
 from .nodes import open_arms
 from .parameters import Parameter
 from .parts import Parts
 from .placing import PlacingSpec, Span, place
+from .priorities import CONTROLS
 from .rng import Rng
 from .roadnet import EAST, HEADING_RAD, SOUTH, SPEED_LIMIT_MPS, WEST
 
@@ -16,7 +17,7 @@ DEFAULT_AGENTS = 6
 """Two on each arm."""
 
 PARAMETERS = {
-    "control": Parameter("stop", "", "lights, each arm its own green; stop or yield sign on the road that ends; none",
+    "control": Parameter("stop", "", "lights, each arm its own green; signs on the road that ends, or on all arms",
                          choices=CONTROLS),
     "arm_m": Parameter(60.0, "m", "length of the lanes of every arm", 40.0, 120.0),
     "turn_radius_m": Parameter(8.0, "m", "radius of the lane centre in right turns", 5.0, 15.0),
@@ -39,7 +40,7 @@ def build(rng: Rng, agents: int, control: str, arm_m: float, turn_radius_m: floa
     entries, exits = open_arms(roads, node, arm_m, speed_limit_mps)
     node.connect(roads, entries, exits)
     # Numbers of their own, so that a control changes neither starts nor goals.
-    add_controls(Rng(rng.below(2**63)), roads, node, control, entries, (SOUTH,), 0)
+    add_controls(Rng(rng.below(2**63)), roads, node, control, entries, 0)
     starts = [Span(lane, to_m=arm_m - LINE_BACK_M - NEAREST_START_M) for lane in entries.values()]
     spec = PlacingSpec(starts, [Span(lane) for lane in exits.values()], speed_share=SPEED_SHARE,
                        headway_s=HEADWAY_S)
