@@ -26,7 +26,8 @@ PLATFORM_DEPENDENT = {
 SCENES = {
     "town": {"blocks": (3, 2)}, "intersection": {"lanes": 1},
     "town wide": {"blocks": (6, 5), "block_m": 83.7, "lane_width_m": 3.3},
-    "town lights": {"lights": True}, "highway bend": {"bend": True},
+    "town lights": {"lights": True}, "town nodes": {"roundabout_probability": 0.5, "stop_probability": 0.3},
+    "highway bend": {"bend": True},
     **{name: {} for name in GENERATORS if name not in ("town", "intersection", "exits")},
 }
 

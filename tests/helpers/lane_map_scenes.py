@@ -56,6 +56,8 @@ def drawn_parameters(name, seed):
         draw = lambda low=parameter.low, high=parameter.high, share=share: low + share * (high - low)
         if isinstance(parameter.default, bool):
             found[key] = share >= 0.5
+        elif parameter.choices:
+            found[key] = parameter.choices[int(bits(seed, index, 2)) % len(parameter.choices)]
         elif isinstance(parameter.default, int):
             found[key] = round(draw())
         elif isinstance(parameter.default, tuple):

@@ -12,13 +12,15 @@ import numpy as np
 from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
-from . import closures, exits, gates, highway, intersection, occluded, oval, racetrack, town
+from . import (
+    closures, exits, gates, highway, intersection, occluded, oval, racetrack, roundabout, t_junction, town, u_turn)
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
 
 GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates,
-              "occluded": occluded, "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack}
+              "occluded": occluded, "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack,
+              "t_junction": t_junction, "roundabout": roundabout, "u_turn": u_turn}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}

@@ -15,7 +15,6 @@ import numpy as np
 from ..scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, TrafficControls
 from .parameters import Parameter
 from .rng import Rng
-from .roadnet import SPEED_LIMIT_MPS, RoadNet
 
 LIGHTS = Parameter(False, "", "whether junctions of three or four arms have traffic lights, each arm its own green",
                    False, True)
@@ -59,17 +58,6 @@ class Control(NamedTuple):
     phases: Phases = ()
     offset_s: float = 0.0
     junction: int = -1
-
-
-def light_controls(rng: Rng, net: RoadNet) -> TrafficControls:
-    """A light for each arm of every junction with three or four arms; the lights of a junction have one cycle."""
-    controls = []
-    for number, at in enumerate(at for at, arms in enumerate(net.arms) if len(arms) > 2):
-        approaches = net.approaches(at)
-        programs = light_programs(rng, len(approaches), SPEED_LIMIT_MPS, 2 * net.section.half_box_m)
-        controls += [Control("light", approach.line_m, approach.lanes, phases, offset_s, number)
-                     for approach, (phases, offset_s) in zip(approaches, programs, strict=True)]
-    return controls_of(controls)
 
 
 def light_programs(rng: Rng, count: int, speed_mps: float, crossing_m: float) -> list[tuple[Phases, float]]:

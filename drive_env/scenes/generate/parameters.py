@@ -10,19 +10,23 @@ from ...names import check_names
 
 
 class Parameter(NamedTuple):
-    """One parameter, of the type of its default: a float, an int, a bool, or a pair of ints."""
+    """One parameter, of the type of its default: a float, an int, a bool, a pair of ints, or one of several texts."""
 
-    default: float | int | bool | tuple[int, int]
+    default: float | int | bool | tuple[int, int] | str
     unit: str
     meaning: str
-    low: float | int
-    high: float | int
+    low: float | int = 0
+    high: float | int = 0
+    choices: tuple[str, ...] = ()
+    """The values of a text."""
 
     @property
     def allowed(self) -> str:
         """The values that the parameter may have, as text."""
         if isinstance(self.default, bool):
             return "True or False"
+        if self.choices:
+            return "one of " + ", ".join(repr(choice) for choice in self.choices)
         span = f"from {self.low:g} to {self.high:g}"
         if isinstance(self.default, tuple):
             return f"a pair of whole numbers {span}"
@@ -58,6 +62,9 @@ def _checked(name, parameter, value):
     elif isinstance(parameter.default, bool):
         if isinstance(found := plain(value), bool):
             return found
+    elif parameter.choices:
+        if isinstance(value, str) and value in parameter.choices:
+            return str(value)
     else:
         found = plain(value)
         right_kind = _is_int(found) if isinstance(parameter.default, int) else _is_real(found)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
-from .lights import LIGHTS, light_controls
+from ...errors import SceneError
+from .lights import LIGHTS
 from .parameters import Parameter
 from .parts import Parts
+from .priorities import junction_controls
+from .ring_town import ring_town
 from .rng import Rng
 from .roadnet import EAST, NORTH, SOUTH, WEST, CrossSection, RoadNet
 from .traffic import TrafficSpec, populate
@@ -19,6 +22,9 @@ PARAMETERS = {
     "block_m": Parameter(95.0, "m", "mean distance of neighbouring junctions", 80.0, 300.0),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
     "lights": LIGHTS,
+    "light_probability": Parameter(0.0, "1", "of a junction of three or four arms, to have lights", 0.0, 1.0),
+    "stop_probability": Parameter(0.0, "1", "of such a junction, to have stop signs on its minor road", 0.0, 1.0),
+    "roundabout_probability": Parameter(0.0, "1", "of such a junction, to be a roundabout", 0.0, 1.0),
 }
 
 TOWN_VARIATION = 0.1
@@ -33,8 +39,13 @@ ROUTE_RANGE_M = (40.0, 140.0)
 OUTSIDE = (-1, -1)
 
 
-def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_width_m: float, lights: bool) -> Parts:
+def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_width_m: float, lights: bool,
+          light_probability: float, stop_probability: float, roundabout_probability: float) -> Parts:
     """Junctions are numbered row by row from the south-west."""
+    shares = {"roundabout": roundabout_probability, "lights": light_probability, "stop": stop_probability}
+    if (total := math.fsum(shares.values())) > 1.0:
+        raise SceneError(f"light_probability, stop_probability and roundabout_probability add up to {total:g}; "
+                         "the sum must be at most 1")
     columns, rows = blocks
     xs, ys = _spread(rng, columns, block_m), _spread(rng, rows, block_m)
     removed = _removed_streets(rng, columns, rows)
@@ -49,11 +60,33 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_w
                      SOUTH: (row > 0, at - columns - 1, (column, row - 1, NORTH))}
             arms.append({arm: to for arm, (inside, to, street) in exits.items()
                          if inside and street not in removed})
+    if roundabout_probability > 0:
+        kinds = _draw_kinds(rng, arms, shares, lights)
+        return ring_town(rng, agents, centres, arms, lane_width_m, kinds, ROUTE_RANGE_M)
     net = RoadNet(CrossSection(lane_width_m, lanes=1), centres, arms)
     lanes = set(range(len(net.lanes)))
     objects = populate(rng, net, agents, TrafficSpec(lanes, lanes, ROUTE_RANGE_M, far_goals=False))
-    # Drawn last, so that lights change nothing else of a scene.
-    return Parts(net.roads(), net.graph(), objects, traffic_controls=light_controls(rng, net) if lights else None)
+    # Drawn last, so that lights and signs change nothing else of a scene.
+    kinds = _draw_kinds(rng, arms, shares, lights)
+    controls = junction_controls(rng, net, kinds) if kinds else None
+    return Parts(net.roads(), net.graph(), objects, traffic_controls=controls)
+
+
+def _draw_kinds(rng, arms, shares, lights):
+    """What each junction of three or four arms is, by index; those without lights, signs or ring are left out."""
+    found = {}
+    for at in (at for at, own in enumerate(arms) if len(own) > 2):
+        # Without shares nothing is drawn: scenes from before there were any keep their bytes.
+        left = float(rng.uniform(0.0, 1.0, 1)[0]) if any(shares.values()) else 1.0
+        for kind, share in shares.items():
+            left -= share
+            if left < 0:
+                found[at] = kind
+                break
+        else:
+            if lights:
+                found[at] = "lights"
+    return found
 
 
 def _spread(rng, blocks, block_m):
