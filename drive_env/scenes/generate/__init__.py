@@ -13,15 +13,15 @@ from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
 from . import (
-    bottleneck, closures, exit, exits, gates, highway, intersection, merge, occluded, oval, racetrack, town,
-    two_way)
+    bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval, racetrack,
+    town, two_way)
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
 
 GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates, "occluded": occluded,
               "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack, "merge": merge,
-              "exit": exit, "bottleneck": bottleneck, "two_way": two_way}
+              "exit": exit, "bottleneck": bottleneck, "two_way": two_way, "narrow": narrow}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 AGENT_LIMIT = 4096
