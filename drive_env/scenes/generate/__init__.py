@@ -13,14 +13,16 @@ from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
 from . import (
-    closures, exits, gates, highway, intersection, occluded, oval, racetrack, roundabout, t_junction, town, u_turn)
+    bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval, racetrack,
+    roundabout, t_junction, town, two_way, u_turn)
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
 
-GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates,
-              "occluded": occluded, "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack,
-              "t_junction": t_junction, "roundabout": roundabout, "u_turn": u_turn}
+GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates, "occluded": occluded,
+              "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack, "merge": merge,
+              "exit": exit, "bottleneck": bottleneck, "two_way": two_way, "narrow": narrow, "t_junction": t_junction,
+              "roundabout": roundabout, "u_turn": u_turn}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}

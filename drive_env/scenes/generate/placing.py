@@ -180,7 +180,7 @@ def place_from(rng: Rng, roads: LaneMap, starts: Places, speed_mps: np.ndarray, 
     Args:
         speed_mps: (n,) they are lowered as far as each car needs to be able to stop.
     """
-    speed_mps = _safe_speed_mps(roads, starts, speed_mps, min(spec.headway_s[0] for spec in specs))
+    speed_mps = _safe_speed_mps(roads, starts, speed_mps, np.array([spec.headway_s[0] for spec in specs]))
     return cars_at(rng, roads, starts, speed_mps, _draw_goals(rng, roads, starts, specs))
 
 
