@@ -1,4 +1,4 @@
-"""How is drawn what an episode may draw? Lines of scripts, and candidate goals, as on replay pages."""
+"""How does a picture show what an episode selects at random? By lines of scripts and circles of candidate goals."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def _check_lanes(lanes, roads):
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
     if (has_successors & ~is_lane).any():
         road = first_index(has_successors & ~is_lane)[0]
-        raise SceneError(f"road {road} is a {ROAD_KINDS[int(roads.kind[road])]} and has successors; "
+        raise SceneError(f"road {road} is of kind {ROAD_KINDS[int(roads.kind[road])]} and has successors; "
                          "only lanes have them")
 
 
@@ -248,7 +248,7 @@ def _check_lane_indices(name, index, roads):
     if not is_lane[index].all():
         at = first_index(~is_lane[index])[0]
         road = index[at]
-        raise SceneError(f"{name}[{at}] is road {road}, a {ROAD_KINDS[int(roads.kind[road])]}; it must be a lane")
+        raise SceneError(f"{name}[{at}] is road {road} of kind {ROAD_KINDS[int(roads.kind[road])]}; it must be a lane")
 
 
 def _check_controls(controls, roads, frame_count):

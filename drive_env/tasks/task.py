@@ -39,8 +39,8 @@ SPARE_TIME = 1.6
 slow down in the loops, as `LaneDriver` does."""
 
 SPARE_DETOURS = 1.5
-"""Detours for which a trial of the occluded crossing has the time: one, and half of one to spare. In the time of two,
-9 to 18% more than the way with one takes, a car could drive around a second van: the optimal scores would not hold.
+"""Detours for which a trial of the occluded crossing has the time: one, and half of one to spare. With the time for
+two, 9 to 18% more than for one, a car could drive around a second van: the optimal scores would not hold.
 """
 
 

@@ -172,8 +172,8 @@ static drv_corridor draw_corridor(street *in, test_rng *rng, int32_t round) {
     return corridor;
 }
 
-/* Puts every second vehicle behind a point of the corridor, seen from its vehicle: so the first point in the box is as
- * near as a point in a box at that distance can be. */
+/* Puts every second vehicle just beyond a point of the corridor, as seen from the corridor's vehicle. The point is then
+ * at the near end of the grown box: first_overlap, which skips points by their distance, must not skip this one. */
 static void put_in_the_way(street *in, test_rng *rng, const drv_corridor *corridor) {
     for (int32_t other = 0; other < VEHICLES; other += 2) {
         const int32_t point = corridor->first + 1 + rng_below(rng, 12);

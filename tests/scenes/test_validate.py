@@ -90,9 +90,9 @@ BROKEN = {
     "lanes.start[2] is 0 after 1": {"lanes": {"start": i4(0, 1, 0, 1)}},
     "lanes.successor[0] is 3; it must be from 0 to 2": {"lanes": {"successor": i4(3)}},
     "lanes.successor[0] is -1": {"lanes": {"successor": i4(-1)}},
-    "lanes.successor[0] is road 2, a edge": {"lanes": {"successor": i4(2)}},
+    "lanes.successor[0] is road 2 of kind edge; it must be a lane": {"lanes": {"successor": i4(2)}},
     "lanes.successor[0] is road 0, the lane itself; it must be another lane": {"lanes": {"successor": i4(0)}},
-    "road 2 is a edge and has successors": {"lanes": {"start": i4(0, 0, 0, 1)}},
+    "road 2 is of kind edge and has successors": {"lanes": {"start": i4(0, 0, 0, 1)}},
 }
 
 
@@ -107,7 +107,7 @@ BROKEN_CONTROLS = {
     "traffic_controls.start runs from 0 to 2; it must run from 0 to 3": {"start": i4(0, 1, 2, 2)},
     "traffic_controls.start[2] is 0 after 1": {"start": i4(0, 1, 0, 3)},
     "traffic_controls.lane[1] is 4; it must be from 0 to 3": {"lane": i4(0, 4, 2)},
-    "traffic_controls.lane[2] is road 1, a edge; it must be a lane": {"lane": i4(0, 0, 1)},
+    "traffic_controls.lane[2] is road 1 of kind edge; it must be a lane": {"lane": i4(0, 0, 1)},
     "traffic_controls.state has shape (4, 3); it must have shape (5, 3)": {"state": np.zeros((4, 3), np.uint8)},
     "traffic_controls.state[0, 0] is 4; it must be one of 0 off, 1 red": {"state": np.full((5, 3), 4, np.uint8)},
     "traffic_controls.phase_start runs from 0 to 2": {"phase_start": i4(0, 0, 2, 2)},

@@ -15,7 +15,7 @@ static const float drv_crossing_cos = 0.985f;
  * lanes. */
 static const float drv_crossing_gap_m = 0.8f;
 
-/* Points of two lines that cross are up to 1 / sqrt(2) of their pitch of 2 m apart. */
+/* Where two lines cross, their nearest points are up to 1 / sqrt(2) of their pitch of 2 m apart. */
 static const float drv_min_crossing_distance_m = 1.42f;
 /* Zones of a path are more than this far apart: a vehicle between nearer ones would stand in both. */
 enum { DRV_ZONE_GAP_M = 16 };

@@ -124,7 +124,7 @@ static bool point_crosses(const drv_paths *paths, int32_t point, int32_t first, 
     return false;
 }
 
-/* Whether a vehicle on the rest of a claim's zone is in the way of one that goes through a zone. */
+/* Whether a vehicle anywhere on the claimed part of its path is in the way of one in `zone` of `path`. */
 static bool blocks(const drv_world *world, const drv_claim *claim, int32_t path, int32_t zone) {
     const drv_scene *scene = world->scene;
     const drv_paths *paths = &scene->paths;

@@ -25,8 +25,9 @@ NODES = (
 """Places and weights of the Gauss-Legendre quadrature of 8 nodes, exact to 1e-15 for a clothoid that turns by 1 rad."""
 
 STEP_M, SAGITTA_M, CURVED_STEP_M, CHORD_RAD = 5.0, 0.02, 1.0, 0.05
-"""Largest distance of samples, and of a chord from its arc. A bend is sampled at 1 m at most, except that chords need
-not turn by less than 0.05 rad: short segments would fill the observations of roads with what is near."""
+"""Largest distance between samples, and between a chord and its arc. In a bend, samples are at most 1 m apart, or as
+far as the curve turns by 0.05 rad where that is more: closer samples would fill the road slots of an observation with
+the segments beside the agent."""
 
 STRAIGHT_PER_M = 1e-9
 """Below this curvature, an arc of 1 km is a line to 0.5 mm."""
@@ -49,7 +50,7 @@ class Pose(NamedTuple):
                     self.heading_rad + turn_rad)
 
     def seen_from(self, frame: Pose) -> Pose:
-        """This pose of the frame of another one, in the frame in which that one is given."""
+        """This pose, which is relative to `frame`, in the coordinates in which `frame` is given."""
         return frame.moved(self.x_m, self.y_m, self.heading_rad)
 
     def reversed(self) -> Pose:
@@ -167,7 +168,7 @@ class Path(NamedTuple):
         return found
 
     def moved(self, frame: Pose) -> Path:
-        """The path of the frame of a pose, in the frame in which that one is given."""
+        """The path, which is relative to `frame`, in the coordinates in which `frame` is given."""
         return self._replace(start=self.start.seen_from(frame))
 
     def mirrored(self) -> Path:
@@ -205,7 +206,7 @@ class Taper(NamedTuple):
 class Curve(NamedTuple):
     """What runs beside a path: `left_m` to the left of it, plus what the tapers add. Its stations are the path's.
 
-    The heading has a step where the curvature of the path has one within a taper: tapers are for single pieces.
+    The heading jumps where the curvature of the path jumps within a taper, so a taper should lie within one piece.
     """
 
     path: Path
@@ -268,12 +269,12 @@ class Curve(NamedTuple):
         return np.array([*found, self.length_m])
 
     def _bends(self, ends):
-        """From one end to the next, the most metres of the curve for each of the path, and its largest curvature."""
+        """For each interval between two ends: the largest ratio of the curve's length to the path's, and curvature."""
         if not self.tapers and len(ends) == len(self.path.pieces) + 1:
             scales = [[abs(1.0 - bend * self.left_m) for bend in piece[1:]] for piece in self.path.pieces]
             return [(max(scale), max(abs(piece[1]) / scale[0], abs(piece[2]) / scale[1]))
                     for piece, scale in zip(self.path.pieces, scales, strict=True)]
-        # Just inside of each interval, where the curvature is that of one piece.
+        # From just inside one end of each interval to just inside the other: there the curvature is that of one piece.
         low, high = np.array(ends[:-1]), np.array(ends[1:])
         probes = low[:, None] + (high - low)[:, None] * np.array([0.001, 0.25, 0.5, 0.75, 0.999])
         x_m, y_m, _, curvature = self.at(probes.ravel()).reshape(4, *probes.shape)
@@ -286,7 +287,7 @@ class Curve(NamedTuple):
         return self._replace(left_m=self.left_m + left_m)
 
     def moved(self, frame: Pose) -> Curve:
-        """The curve of the frame of a pose, in the frame in which that one is given."""
+        """The curve, which is relative to `frame`, in the coordinates in which `frame` is given."""
         return self._replace(path=self.path.moved(frame))
 
     def mirrored(self) -> Curve:
@@ -335,7 +336,7 @@ def sample_step_m(curvature_per_m: float) -> float:
 
 
 def fillet_m(radius_m: float, angle_rad: float) -> float:
-    """From a corner to where an arc of this radius touches its sides, if the way turns there by this angle."""
+    """From a corner to where an arc of this radius touches its sides, if the path turns there by this angle."""
     sine, cosine = sine_cosine(angle_rad)
     return radius_m * abs(float(sine)) / (1.0 + float(cosine))
 

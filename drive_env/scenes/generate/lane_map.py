@@ -182,7 +182,7 @@ class LaneMap:
         self.stop_lines.append(StopLine(kind, tuple(lanes), phases, offset_s, junction, back_m))
 
     def add(self, other: LaneMap, frame: Pose = Pose(0.0, 0.0, 0.0)) -> int:
-        """Adds all of another map, moved to the frame of a pose; returns the number of its first lane here."""
+        """Adds all of another map, which is relative to `frame`; returns the number of its first lane here."""
         first = len(self.lanes)
         self.lanes += [lane._replace(curve=lane.curve.moved(frame)) for lane in other.lanes]
         self.links += [(before + first, after + first) for before, after in other.links]
@@ -330,7 +330,7 @@ def _root(joint, end):
 
 
 def _moved(points_m, frame):
-    """The points of the frame of a pose."""
+    """Points that are relative to `frame`, in the coordinates in which `frame` is given."""
     sine, cosine = sine_cosine(frame.heading_rad)
     return np.stack([frame.x_m + points_m[:, 0] * cosine - points_m[:, 1] * sine,
                      frame.y_m + points_m[:, 0] * sine + points_m[:, 1] * cosine], axis=1)

@@ -66,7 +66,7 @@ def light_programs(rng: Rng, count: int, speed_mps: float, crossing_m: float) ->
     Args:
         count: of the lights, or of groups of lights with one program.
         speed_mps: of the traffic that approaches.
-        crossing_m: its way through the junction.
+        crossing_m: length of its path through the junction.
     """
     yellow, clearance = _eighths(yellow_s(speed_mps)), _eighths(all_red_s(speed_mps, crossing_m))
     greens = [_eighths(green) for green in rng.uniform(*GREEN_RANGE_S, count).tolist()]

@@ -39,7 +39,7 @@ SIDE_M = LANE_WIDTH_M / 2 + 1.3
 """From the centre of the street to that of a van, and to the place where the pedestrian appears."""
 
 CROSSING_M = 12.0
-"""From the line that commits a car to the pedestrian: 1.5 s at 8 m/s, the highest speed of the task."""
+"""From the line beyond which a car is committed, to the pedestrian: 1.5 s at 8 m/s, the highest speed of the task."""
 
 WALK_MPS = 2.5
 LOG_S = 120.0

@@ -2,7 +2,7 @@
 
 The area of a lane is a strip around its sampled centre. Between two samples, the centre is the parabola over the chord
 that has their headings: for arcs that is exact to 0.1 mm, so two lanes on one curve have one boundary, wherever their
-samples are. The outline is what is left of all boundaries outside of the other areas.
+samples are. The outline consists of those parts of all boundaries that are inside of no other area.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ PIECE_M = 1.0
 """Boundaries are tested at least this often: shorter gaps between lanes are no gaps."""
 
 BISECTIONS = 12
-"""Of a piece of 1 m to 0.25 mm."""
+"""Halvings that narrow a cut down from a piece of 1 m to 0.25 mm."""
 
 JOIN_M = 1.25
-"""From the end of a boundary to the next one: more than `PIECE_M`, since a part shorter than a piece can be lost where
-a taper begins; and most by which the widths of successive lanes may differ."""
+"""Largest gap between the end of a boundary and the start of the next that is closed. It is more than `PIECE_M`, since
+a part shorter than a piece can be lost where a taper begins. The half widths of successive lanes may differ by up to
+this."""
 
 SMALLEST_ISLAND_M2 = 4.0
 """A smaller hole between lanes is paved."""
@@ -108,8 +109,8 @@ def strips_of(start: np.ndarray, xy_m: np.ndarray, heading_rad: np.ndarray, half
         start: (lanes + 1,) of the samples of each lane.
         xy_m, heading_rad: of the samples.
         half_m: (lanes,) from the centre to the boundary.
-        opens, closes: (lanes,) bool, whether a lane is to be longer by `END_CAP_M` at its start and end, and to end
-            there.
+        opens, closes: (lanes,) bool, whether the area of a lane extends `END_CAP_M` beyond its start, and beyond its
+            end, and has a boundary across it there.
     """
     sine, cosine = sine_cosine(heading_rad)
     ahead = np.stack([cosine, sine], axis=1)
@@ -153,8 +154,8 @@ def covered(strips: Strips, points: np.ndarray, owner: np.ndarray, inset_m: floa
 
     Args:
         owner: (n,) lane of each point.
-        inset_m: by how much a point must be inside. None: more than `SAME_M`, and for areas of lanes with a lower
-            number than that of the point: at most `SAME_M` outside.
+        inset_m: by how much a point must be inside. None: by `SAME_M`, except that a point is also in the area of a
+            lane with a lower number than its own if it is at most `SAME_M` outside.
     """
     point, segment = _near(strips, points)
     apart = strips.owner[segment] != owner[point]

@@ -31,11 +31,12 @@ INSET_M = 3.6
 """From a lane's end to the first place on it: a car is entirely on its lane."""
 
 FILLED_SHARE = 0.95
-"""Of a lane, at most, that gaps fill: else the first cars of full lanes would be side by side."""
+"""Largest share of a lane that gaps fill: if they filled all of it, its first car would always be at its start, beside
+those of other full lanes."""
 
 CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
-"""A car of 1.1 times the largest size touches none of another lane if its centre is farther from the centre of that
-lane than the first, or farther along its own lane from where it is nearer than the second."""
+"""A place on a lane is clear if it is `CLEAR_M` along the lane from all points that are within `CLEAR_HALF_M` of the
+centre of another lane. Cars of up to 1.1 times the largest size at clear places of different lanes do not touch."""
 
 GOAL_DISTANCE_M = 20.0
 """Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
@@ -44,7 +45,7 @@ GOAL_CLEAR_M = 6.0
 """From a goal to every start."""
 
 CHANGE_M = 50.0
-"""Least way to a goal on another lane of the same street, for a lane change."""
+"""Least route to a goal on another lane of the same street, for a lane change."""
 
 BRAKING_MPS2, STANDING_GAP_M = 2.0, 1.0
 """A car can stop, at this rate, before the end of its lane, and with this gap behind one that brakes as hard."""
@@ -66,7 +67,7 @@ class PlacingSpec(NamedTuple):
 
     Attributes:
         starts, goals: where cars start, and have their goals. Starts keep clear of places where lanes meet.
-        route_range_m: of the way to a goal.
+        route_range_m: of the length of the route to a goal.
         speed_share: of the speed limit, from which speeds are drawn.
         headway_s: to the next car on the lane, from which gaps are drawn, as far as all cars fit.
         lane_changes: whether a goal may be on another lane than the one to which the graph leads: a lane beside it.
@@ -119,11 +120,11 @@ def draw_goal(rng: Rng, route_m: np.ndarray, is_far: np.ndarray, free: np.ndarra
               car: int) -> tuple[int, np.ndarray]:
     """The goal of one car, and all those among which it was drawn.
 
-    It is a free goal with a way in the range, if there is one, else one that other cars have, too, else any that can be
-    reached.
+    It is a free goal with a route in the range, if there is one, else one that other cars have, too, else any that can
+    be reached.
 
     Args:
-        route_m: (goals,) length of the way to each, infinite where there is none.
+        route_m: (goals,) length of the route to each, infinite where there is none.
         is_far: (goals,) bool, those that are not too near.
         free: (goals,) bool, those that no other car has.
 
@@ -160,8 +161,8 @@ def draw_starts(rng: Rng, roads: LaneMap, agents: int, specs: Sequence[PlacingSp
                 ) -> tuple[Places, np.ndarray, np.ndarray]:
     """Where `agents` cars start, the speeds they would like to have, and the index of the spec of each.
 
-    Each spec has as many cars as the others, as far as they fit; it is drawn which ones have one more. The starts of
-    two specs must be on different lanes, or `PITCH_M` apart.
+    The cars are divided equally among the specs, as far as they fit; a draw decides which specs have one more. The
+    starts of two specs must be on different lanes, or `PITCH_M` apart.
 
     Raises:
         SceneError: they do not fit; names the number that does.
@@ -178,7 +179,7 @@ def place_from(rng: Rng, roads: LaneMap, starts: Places, speed_mps: np.ndarray, 
     """Cars with these starts, with goals by the spec of each car.
 
     Args:
-        speed_mps: (n,) they are lowered as far as each car needs to be able to stop.
+        speed_mps: (n,), lowered for a car that could not stop in time otherwise.
     """
     speed_mps = _safe_speed_mps(roads, starts, speed_mps, np.array([spec.headway_s[0] for spec in specs]))
     return cars_at(rng, roads, starts, speed_mps, _draw_goals(rng, roads, starts, specs))
@@ -208,7 +209,7 @@ def poses_at(roads: LaneMap, places: Places) -> tuple[np.ndarray, np.ndarray]:
 
 
 def routes_m(roads: LaneMap, starts: Places, goals: Places, lane_changes: bool = False) -> np.ndarray:
-    """(starts, goals) lengths of the shortest ways along lanes, infinite where there is none."""
+    """(starts, goals) lengths of the shortest routes along lanes, infinite where there is none."""
     lanes, index = np.unique(starts.lane, return_inverse=True)
     around_m = _ways_m(roads, lanes, lane_changes)[index][:, goals.lane]
     ahead_m = goals.along_m[None] - starts.along_m[:, None]
@@ -248,7 +249,7 @@ def clear_spans(roads: LaneMap, spans: Sequence[Span]) -> list[Span]:
 
 
 def _shares(rng, agents, fitting):
-    """How many of the cars each group has, of groups of which so many fit."""
+    """The number of cars of each group; `fitting` is the largest number that fits in each."""
     most = int(np.sum(fitting))
     if agents > most:
         raise SceneError(f"agents is {agents}; at most {most} fit on these roads")
@@ -264,7 +265,7 @@ def _shares(rng, agents, fitting):
 
 
 def _slots(spans, spec):
-    """Each span as often as cars fit on it; half as many where goals are among them."""
+    """The index of each span, once for every car that fits on it; for half of these on lanes that also have goals."""
     goals, slots = {span.lane for span in spec.goals}, []
     for i, span in enumerate(spans):
         places = max(0, math.floor((span.to_m - span.from_m) / PITCH_M) + 1)
@@ -320,7 +321,7 @@ def _draw_goals(rng, roads, starts, specs):
 
 
 def _goal_pool(rng, roads, start_xy, spans):
-    """Possible goals, off all starts; (cars, goals) bool, which are far from the car's start; which ones no car has."""
+    """Possible goals, clear of all starts; (cars, goals) bool, far from a car's start; (goals,) bool, no car's yet."""
     length_m, lanes, alongs = roads.samples.length_m, [np.zeros(0, np.int64)], [np.zeros(0)]
     for span in spans:
         room_m = min(span.to_m, length_m[span.lane] - INSET_M) - span.from_m
@@ -419,7 +420,7 @@ def _profile(roads, places):
 def _cars_ahead(roads, places):
     """(n,) the next car along the lanes, -1 without one, and the distance of the centres."""
     lanes, index = np.unique(places.lane, return_inverse=True)
-    # The way from each car to each car on other lanes, or once around on its own.
+    # The distance along lanes from each car to each other one, also to one behind it on its own lane.
     ways_m = _ways_m(roads, lanes, lane_changes=False)[index][:, places.lane]
     gap_m = places.along_m[None] - places.along_m[:, None]
     around_m = roads.samples.length_m[places.lane][:, None] + ways_m + gap_m

@@ -60,7 +60,7 @@ def crossings(one, other):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, count):
-    """Points to the bit; headings of the exact curves, since those of chords differ by the half of what they turn."""
+    """Points to the bit; headings of the curves, since those of chords differ from them by half of the chord's turn."""
     for found in different(name, count):
         lanes = lane_points(found.scene)
         assert sorted(lanes) == list(range(len(found.map.lanes))), "lanes come first"

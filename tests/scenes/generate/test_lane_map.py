@@ -279,7 +279,7 @@ def test_a_wall_is_an_edge_and_a_pavement_moves_the_edge():
 
 @pytest.mark.parametrize(("gap_m", "islands"), [(1.9, 0), (2.1, 1)])
 def test_a_small_hole_between_lanes_is_paved(gap_m, islands):
-    """Two lanes along a street with a hole between them of 2 m times a gap."""
+    """Two parallel lanes, and between them a hole of 2 m by `gap_m`."""
     roads, wide = LaneMap(), SMALLEST_ISLAND_M2 / 2.0
     for y_m in (0.0, 2 * HALF_M + gap_m):
         roads.lane(Path(Pose(0.0, y_m, 0.0), (line(20.0),)), WIDTH_M, LIMIT_MPS)
@@ -302,7 +302,7 @@ def test_a_step_of_the_width_is_bridged_and_a_gap_is_an_error():
 
 
 def test_conflicts_are_the_lanes_that_cross():
-    """By the angles of the arms: whose chords of a circle cross, or end at one arm."""
+    """Two lanes conflict if they end at one arm, or if the chords of a circle between their arms cross."""
     roads = crossing(4)
     conflict, crossed = roads.conflicts(), roads.conflicts(merges=False)
     arm_of = {lane: i // 2 for i, lane in enumerate(range(8))}  # leave, enter, leave, enter, ...

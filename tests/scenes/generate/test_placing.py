@@ -1,4 +1,4 @@
-"""Are ways, clear places and speeds on a lane map those of its geometry?"""
+"""Are routes, clear places and speeds on a lane map those of its geometry?"""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_place_on_an_arc_is_on_its_chord_with_its_tangent():
 
 
 def test_cars_can_brake_for_bends_stop_lines_and_ends():
-    """From one car on each lane: v squared is at most the bound where it is needed plus 4 m/s2 times the way there."""
+    """One car on each lane: v squared is at most its bound at the bend or line plus 4 m/s2 times the distance."""
     for seed in range(30):
         roads = LaneMap()
         path = Path(ORIGIN, (line(80.0), turn(12.0, 1.5), line(30.0)))
