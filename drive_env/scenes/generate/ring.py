@@ -168,6 +168,10 @@ class Ring(NamedTuple):
             return
         left = [frame.moved(*place) for place in zip(ahead_m.tolist(), left_m.tolist(), strict=True)]
         right = [frame.moved(*place) for place in zip(ahead_m.tolist(), (-right_m).tolist(), strict=True)]
-        if left_m[-1] + right_m[-1] < 1e-3:
+        tip = [left[-1]] if left_m[-1] + right_m[-1] < 1e-3 else [right[-1], left[-1]]
+        if len(tip) == 1:
             del right[-1]
+        # Its sides bend inwards: what lies between its corners is the island and parts of lanes. Paved, so that the
+        # outline of the lanes has no hole within a large island.
+        roads.pave([(pose.x_m, pose.y_m) for pose in (right[0], *tip, left[0])])
         roads.wall([(pose.x_m, pose.y_m) for pose in (*left, *right[::-1], left[0])])
