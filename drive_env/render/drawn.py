@@ -1,4 +1,4 @@
-"""How is drawn what an episode may draw? Lines of scripts, and candidate goals, as on replay pages."""
+"""How are lines of scripts and candidate goals drawn? As on replay pages."""
 
 from __future__ import annotations
 

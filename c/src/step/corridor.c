@@ -170,8 +170,8 @@ int32_t drv_corridor_candidates(const drv_world *world, drv_scratch *scratch, in
  * there is none. The corners of the grown box are not rounded. */
 static int32_t first_overlap(const drv_corridor *corridor, drv_box box, float radius_m) {
     const drv_paths *paths = corridor->paths;
-    /* points nearer than this along the path are too far from the box, since no path is shorter than the chord from its
-     * first point; both ends of the chord may have been moved, and the corridor has its far end left of the path */
+    /* points less than skipped_m along the path from the first one cannot reach the box, since the chord to them is no
+     * longer than the path; moved_m allows for points that were moved, and for a corridor beside the path */
     const float dx_m = box.centre.x - paths->x_m[corridor->first], dy_m = box.centre.y - paths->y_m[corridor->first];
     const float moved_m = fabsf(corridor->left_m) + 2.0f * corridor->shift_m + drv_rounding_m;
     const float skipped_m = sqrtf(dx_m * dx_m + dy_m * dy_m) - radius_m - drv_corner_margin_m(corridor) - moved_m;

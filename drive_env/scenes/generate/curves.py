@@ -25,8 +25,9 @@ NODES = (
 """Places and weights of the Gauss-Legendre quadrature of 8 nodes, exact to 1e-15 for a clothoid that turns by 1 rad."""
 
 STEP_M, SAGITTA_M, CURVED_STEP_M, CHORD_RAD = 5.0, 0.02, 1.0, 0.05
-"""Largest distance of samples, and of a chord from its arc. A bend is sampled at 1 m at most, except that chords need
-not turn by less than 0.05 rad: short segments would fill the observations of roads with what is near."""
+"""Largest distance of samples, and of a chord from its arc. In a bend, samples are at most 1 m apart, or as far
+apart as a chord turns by 0.05 rad, if that is more: shorter segments would fill the road slots of observations with
+what is near."""
 
 STRAIGHT_PER_M = 1e-9
 """Below this curvature, an arc of 1 km is a line to 0.5 mm."""
@@ -49,7 +50,7 @@ class Pose(NamedTuple):
                     self.heading_rad + turn_rad)
 
     def seen_from(self, frame: Pose) -> Pose:
-        """This pose of the frame of another one, in the frame in which that one is given."""
+        """This pose, which is relative to `frame`, in the frame in which `frame` is given."""
         return frame.moved(self.x_m, self.y_m, self.heading_rad)
 
     def reversed(self) -> Pose:
@@ -167,7 +168,7 @@ class Path(NamedTuple):
         return found
 
     def moved(self, frame: Pose) -> Path:
-        """The path of the frame of a pose, in the frame in which that one is given."""
+        """The path, which is relative to `frame`, in the frame in which `frame` is given."""
         return self._replace(start=self.start.seen_from(frame))
 
     def mirrored(self) -> Path:
@@ -205,7 +206,8 @@ class Taper(NamedTuple):
 class Curve(NamedTuple):
     """What runs beside a path: `left_m` to the left of it, plus what the tapers add. Its stations are the path's.
 
-    The heading has a step where the curvature of the path has one within a taper: tapers are for single pieces.
+    Where the curvature of the path jumps within a taper, the heading of the curve jumps, too: keep a taper within one
+    piece of the path.
     """
 
     path: Path
@@ -268,7 +270,7 @@ class Curve(NamedTuple):
         return np.array([*found, self.length_m])
 
     def _bends(self, ends):
-        """From one end to the next, the most metres of the curve for each of the path, and its largest curvature."""
+        """For each interval between ends: most metres of the curve per metre of the path, and its largest curvature."""
         if not self.tapers and len(ends) == len(self.path.pieces) + 1:
             scales = [[abs(1.0 - bend * self.left_m) for bend in piece[1:]] for piece in self.path.pieces]
             return [(max(scale), max(abs(piece[1]) / scale[0], abs(piece[2]) / scale[1]))
@@ -286,7 +288,7 @@ class Curve(NamedTuple):
         return self._replace(left_m=self.left_m + left_m)
 
     def moved(self, frame: Pose) -> Curve:
-        """The curve of the frame of a pose, in the frame in which that one is given."""
+        """The curve, which is relative to `frame`, in the frame in which `frame` is given."""
         return self._replace(path=self.path.moved(frame))
 
     def mirrored(self) -> Curve:

@@ -16,7 +16,7 @@ PARAMETERS = {
     "lanes": Parameter(3, "lanes", "lanes side by side", 2, 5),
     "length_m": Parameter(600.0, "m", "length of the road", 300.0, 1500.0),
     "lane_width_m": Parameter(3.6, "m", "width of every lane", 3.0, 3.75),
-    "speed_limit_mps": Parameter(30.0, "m/s", "of every lane", 15.0, 40.0),
+    "speed_limit_mps": Parameter(30.0, "m/s", "speed limit of every lane", 15.0, 40.0),
     "bend": Parameter(False, "", "whether the road is an arc of radius 600 m, to a side that follows from the seed",
                       False, True),
 }
@@ -25,7 +25,7 @@ BEND_RADIUS_M = 600.0
 """Of the middle of the road. At 34.6 m/s the lateral acceleration is 2 m/s2."""
 
 ROUTE_RANGE_M = (300.0, 500.0)
-"""10 to 17 s at 30 m/s. On a road of less than 600 m, both ends are as much shorter as the road is."""
+"""10 to 17 s at 30 m/s. On a road shorter than 600 m, both numbers are scaled by its length over 600 m."""
 
 SPEED_SHARE, HEADWAY_S = (0.6, 1.0), (1.0, 3.0)
 

@@ -330,7 +330,7 @@ def _root(joint, end):
 
 
 def _moved(points_m, frame):
-    """The points of the frame of a pose."""
+    """The points, which are relative to `frame`, in the frame in which `frame` is given."""
     sine, cosine = sine_cosine(frame.heading_rad)
     return np.stack([frame.x_m + points_m[:, 0] * cosine - points_m[:, 1] * sine,
                      frame.y_m + points_m[:, 0] * sine + points_m[:, 1] * cosine], axis=1)

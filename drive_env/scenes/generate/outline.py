@@ -16,7 +16,7 @@ from .roadnet import END_CAP_M
 from .trig import sine_cosine, wrapped_rad
 
 SAME_M = 2e-3
-"""Boundaries that are nearer to each other are one; it is that of the lane with the lowest number."""
+"""Boundaries nearer to each other than this count as one: that of the lane with the lowest number."""
 
 JOINT_M = 1e-6
 """Lanes that are linked have no gap between them."""
@@ -28,11 +28,11 @@ PIECE_M = 1.0
 """Boundaries are tested at least this often: shorter gaps between lanes are no gaps."""
 
 BISECTIONS = 12
-"""Of a piece of 1 m to 0.25 mm."""
+"""Of a piece of 1 m, to find where it crosses the border of another area, within 0.25 mm."""
 
 JOIN_M = 1.25
-"""From the end of a boundary to the next one: more than `PIECE_M`, since a part shorter than a piece can be lost where
-a taper begins; and most by which the widths of successive lanes may differ."""
+"""Largest gap between the end of a boundary and the start of the next one, as where the widths of successive lanes
+differ. It is more than `PIECE_M`, since where a taper begins, a part shorter than a piece can be lost."""
 
 SMALLEST_ISLAND_M2 = 4.0
 """A smaller hole between lanes is paved."""
@@ -49,7 +49,8 @@ class Strips(NamedTuple):
         owner: (s,) lane.
         is_first, is_last: (s,) bool, the lane has an open end at the start or end of the segment.
         lane_start: (lanes + 1,) first segment of each lane.
-        cells: keys of the grid's cells, ascending, and the segment that each of these has in its bounding box.
+        cells: pairs of a cell of the grid and a segment whose bounding box touches it: keys of cells, ascending, and
+            segments.
     """
 
     a: np.ndarray
@@ -153,8 +154,8 @@ def covered(strips: Strips, points: np.ndarray, owner: np.ndarray, inset_m: floa
 
     Args:
         owner: (n,) lane of each point.
-        inset_m: by how much a point must be inside. None: more than `SAME_M`, and for areas of lanes with a lower
-            number than that of the point: at most `SAME_M` outside.
+        inset_m: by how much a point must be inside. None: more than `SAME_M`; a point also counts as inside if
+            it is at most `SAME_M` outside of the area of a lane with a lower number than its own.
     """
     point, segment = _near(strips, points)
     apart = strips.owner[segment] != owner[point]

@@ -28,7 +28,7 @@ class Parameter(NamedTuple):
             return f"a pair of whole numbers {span}"
         if isinstance(self.default, int):
             return f"a whole number {span}"
-        return f"a number {span}, in {self.unit}"
+        return f"a number {span}" + (f", in {self.unit}" if self.unit != "1" else "")
 
 
 def fill_parameters(generator: str, known: dict[str, Parameter], values: dict, arguments: tuple[str, ...] = ()

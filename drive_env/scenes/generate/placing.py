@@ -1,7 +1,7 @@
 """Where do the cars of a `LaneMap` start, at which speed, and where are their goals?
 
-A car starts on the centre of a lane, with a time headway to the next one; its goal is on a lane that the graph leads
-to. `cars_at` makes cars of given starts and goals, `place` draws them.
+A car starts on the centre of a lane, with a time headway to the next one; its goal is on a lane to which the graph
+leads, or beside one, with lane changes. `cars_at` makes cars of given starts and goals, `place` draws them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ INSET_M = 3.6
 """From a lane's end to the first place on it: a car is entirely on its lane."""
 
 FILLED_SHARE = 0.95
-"""Of a lane, at most, that gaps fill: else the first cars of full lanes would be side by side."""
+"""Largest share of a span that gaps fill: if they filled all, the first cars of full lanes would be side by side."""
 
 CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
-"""A car of 1.1 times the largest size touches none of another lane if its centre is farther from the centre of that
-lane than the first, or farther along its own lane from where it is nearer than the second."""
+"""Where a lane is within `CLEAR_HALF_M` of the centre line of another one, cars of the two can touch. A car, even one
+of 1.1 times the largest size, touches none if its centre is `CLEAR_M` or more from there, along its lane."""
 
 GOAL_DISTANCE_M = 20.0
 """Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
@@ -44,7 +44,7 @@ GOAL_CLEAR_M = 6.0
 """From a goal to every start."""
 
 CHANGE_M = 50.0
-"""Least way to a goal on another lane of the same street, for a lane change."""
+"""Least length of the route to a goal on another lane of the same street: that of a lane change."""
 
 BRAKING_MPS2, STANDING_GAP_M = 2.0, 1.0
 """A car can stop, at this rate, before the end of its lane, and with this gap behind one that brakes as hard."""
@@ -66,7 +66,7 @@ class PlacingSpec(NamedTuple):
 
     Attributes:
         starts, goals: where cars start, and have their goals. Starts keep clear of places where lanes meet.
-        route_range_m: of the way to a goal.
+        route_range_m: of the length of the route to a goal.
         speed_share: of the speed limit, from which speeds are drawn.
         headway_s: to the next car on the lane, from which gaps are drawn, as far as all cars fit.
         lane_changes: whether a goal may be on another lane than the one to which the graph leads: a lane beside it.
@@ -119,11 +119,11 @@ def draw_goal(rng: Rng, route_m: np.ndarray, is_far: np.ndarray, free: np.ndarra
               car: int) -> tuple[int, np.ndarray]:
     """The goal of one car, and all those among which it was drawn.
 
-    It is a free goal with a way in the range, if there is one, else one that other cars have, too, else any that can be
-    reached.
+    It is a free goal whose route has a length in the range; if there is none, one in the range that other cars have,
+    too; else any that can be reached.
 
     Args:
-        route_m: (goals,) length of the way to each, infinite where there is none.
+        route_m: (goals,) length of the route to each, infinite where there is none.
         is_far: (goals,) bool, those that are not too near.
         free: (goals,) bool, those that no other car has.
 
@@ -208,7 +208,7 @@ def poses_at(roads: LaneMap, places: Places) -> tuple[np.ndarray, np.ndarray]:
 
 
 def routes_m(roads: LaneMap, starts: Places, goals: Places, lane_changes: bool = False) -> np.ndarray:
-    """(starts, goals) lengths of the shortest ways along lanes, infinite where there is none."""
+    """(starts, goals) lengths of the shortest routes along lanes, infinite where there is none."""
     lanes, index = np.unique(starts.lane, return_inverse=True)
     around_m = _ways_m(roads, lanes, lane_changes)[index][:, goals.lane]
     ahead_m = goals.along_m[None] - starts.along_m[:, None]
@@ -248,7 +248,7 @@ def clear_spans(roads: LaneMap, spans: Sequence[Span]) -> list[Span]:
 
 
 def _shares(rng, agents, fitting):
-    """How many of the cars each group has, of groups of which so many fit."""
+    """The number of cars of each group; at most `fitting` of a group fit."""
     most = int(np.sum(fitting))
     if agents > most:
         raise SceneError(f"agents is {agents}; at most {most} fit on these roads")
@@ -264,7 +264,7 @@ def _shares(rng, agents, fitting):
 
 
 def _slots(spans, spec):
-    """Each span as often as cars fit on it; half as many where goals are among them."""
+    """The index of each span, once for each car that fits on it; for half as many cars if the lane also has goals."""
     goals, slots = {span.lane for span in spec.goals}, []
     for i, span in enumerate(spans):
         places = max(0, math.floor((span.to_m - span.from_m) / PITCH_M) + 1)
@@ -274,7 +274,7 @@ def _slots(spans, spec):
 
 def _queues(rng, roads, spans, agents, spec):
     """Lanes, metres along them, and desired speeds of cars on clear spans."""
-    # Each car has a span, the longer ones more of them.
+    # Draw a span for each car; more cars are on longer spans.
     slots = _slots(spans, spec)
     counts = np.bincount(np.array(rng.shuffled(slots)[:agents], np.int64), minlength=len(spans))
 
@@ -419,7 +419,7 @@ def _profile(roads, places):
 def _cars_ahead(roads, places):
     """(n,) the next car along the lanes, -1 without one, and the distance of the centres."""
     lanes, index = np.unique(places.lane, return_inverse=True)
-    # The way from each car to each car on other lanes, or once around on its own.
+    # The length of the route from each car to each car on other lanes, or once around on its own.
     ways_m = _ways_m(roads, lanes, lane_changes=False)[index][:, places.lane]
     gap_m = places.along_m[None] - places.along_m[:, None]
     around_m = roads.samples.length_m[places.lane][:, None] + ways_m + gap_m

@@ -1,7 +1,7 @@
 """What is a racetrack? The circuit of HighwayEnv's `racetrack-v0`, with y up, and closed.
 
-There, pieces meet to about 0.3 m; here they touch. The first six pieces are those of the original, the slant and the
-last left turn have its length and radius, and the closing right turn has its radius.
+There, successive pieces are up to about 0.3 m apart; here they touch. The first six pieces are those of the original,
+the slant and the last left turn have its length and radius, and the closing right turn has its radius.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT_AGENTS = 8
 PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes side by side", 1, 2),
     "lane_width_m": Parameter(5.0, "m", "width of every lane", 3.0, 5.0),
-    "speed_limit_mps": Parameter(10.0, "m/s", "of every lane", 5.0, 30.0),
+    "speed_limit_mps": Parameter(10.0, "m/s", "speed limit of every lane", 5.0, 30.0),
 }
 
 FIRST_BEND_M = (100.0, 0.0)

@@ -173,7 +173,7 @@ def test_a_single_lane_has_the_edge_of_a_rectangle():
 
 
 def test_the_edges_of_a_t_junction_have_the_corners_of_its_right_turns():
-    """A right turn of radius 8 m has its edge on a circle of 8 m less half a lane and the gap about the same centre."""
+    """The edge of a right turn of radius 8 m is a circle about the same centre, smaller by half a lane and the gap."""
     roads = crossing(3)
     edge, = roads.edges()
     centre = np.array([8.0 + WIDTH_M / 2, 8.0 + WIDTH_M / 2])
@@ -302,7 +302,7 @@ def test_a_step_of_the_width_is_bridged_and_a_gap_is_an_error():
 
 
 def test_conflicts_are_the_lanes_that_cross():
-    """By the angles of the arms: whose chords of a circle cross, or end at one arm."""
+    """By the angles of the arms: two lanes conflict if their chords of a circle cross, or end at the same arm."""
     roads = crossing(4)
     conflict, crossed = roads.conflicts(), roads.conflicts(merges=False)
     arm_of = {lane: i // 2 for i, lane in enumerate(range(8))}  # leave, enter, leave, enter, ...
