@@ -39,10 +39,10 @@ else:  # hidden from type checkers, which would accept every name otherwise
             from .replay import record
 
             return record
-        if name == "drivers":
-            from . import drivers
+        if name in ("drivers", "replay", "tasks"):
+            from importlib import import_module  # `from . import` would look the name up here, without end
 
-            return drivers
+            return import_module(f".{name}", __name__)
         raise AttributeError(f"module 'drive_env' has no attribute {name!r}")
 
 

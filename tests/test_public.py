@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import inspect
 import re
+import subprocess
 import sys
 import types
 import typing
@@ -123,3 +124,11 @@ def test_the_error_of_an_adapter_names_every_observation_type_it_takes(adapter):
     for name, member in vars(adapter).items():
         docstring = " ".join((inspect.getdoc(member) or "").split()) if not name.startswith("_") else ""
         assert not re.search(r"observation[^.;]* float32", docstring), name
+
+
+@pytest.mark.parametrize("name", ["drivers.LaneDriver", "replay.record", "tasks.hidden_exit"])
+def test_a_dotted_name_works_in_a_process_that_has_imported_the_package_alone(name):
+    """As pages and errors write it; other tests have imported the module already."""
+    command = [sys.executable, "-c", f"import drive_env; print(drive_env.{name}.__name__)"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (name.rpartition(".")[2] + "\n", "")

@@ -71,7 +71,7 @@ def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: n
 def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float) -> None:
     """Draws a disc for a reached goal, a blue ring for that of a driving agent, a grey ring for any other.
 
-    A line from the middle of a ring has the heading with which the goal counts as reached, if not any does.
+    A line from the middle of a ring has the heading with which the goal counts as reached, unless any heading does.
     """
     radius = max(radius_m * camera.pixels_per_m, MIN_GOAL_PX)
     width = max(1.0, 0.25 * camera.pixels_per_m)

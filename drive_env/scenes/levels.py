@@ -114,11 +114,11 @@ def road_pieces(roads: Roads) -> RoadPieces:
 
 
 def _samples(roads):
-    """x, y and z of points of the roads, float32, at most half the side of a square apart; none of too large a map."""
+    """x, y and z of points of the roads, float32, at most half a square's side apart; none if the map is too large."""
     points_m = [axis_m.astype(np.float64) for axis_m in (roads.x_m, roads.y_m, roads.z_m)]
     steps_m = [np.diff(axis_m, append=axis_m[-1]) for axis_m in points_m]
     pieces = np.ceil(np.hypot(*steps_m[:2]) / (0.5 * SQUARE_M)).clip(1)
-    pieces[roads.start[1:] - 1] = 1  # from the last point of a road to the first of the next is no step
+    pieces[roads.start[1:] - 1] = 1  # nothing between the last point of a road and the next road
     if pieces.sum() > SAMPLE_LIMIT:
         return [np.zeros(0, np.float32)] * 3
     pieces = pieces.astype(np.int64)

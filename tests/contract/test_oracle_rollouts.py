@@ -140,7 +140,7 @@ def test_adversarial_rollouts_follow_the_contract(agents, max_trials):
 
 @pytest.mark.parametrize("response", EVENT_RESPONSES)
 def test_goals_along_a_lane_follow_the_contract_to_its_end(response):
-    """Which a car that coasts reaches in 38 steps, after up to seven goals."""
+    """A car that coasts reaches the end of the lane in 38 steps, after up to seven goals."""
     config = FEW_SLOTS.replace(max_trials=2, trial_steps=40, on_collision=response, on_offroad=response, **GOALS_FOLLOW)
     stages = [coasting_stage(ALL_AT_ONCE[name]) for name in ("one_after_the_other", "goal_behind_a_wall")]
     lockstep = Lockstep(stages, config, num_worlds=2)

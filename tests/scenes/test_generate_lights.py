@@ -153,7 +153,7 @@ def test_programs_follow_from_the_seed():
 
 
 def test_phases_are_eighths_of_a_second():
-    """Of which sums are exact, so that the lights of a junction never drift apart."""
+    """Sums of eighths are exact, so the lights of a junction never drift apart."""
     for name in ("town", "intersection"):
         controls = with_lights(name).traffic_controls
         assert (controls.phase_s * 8 % 1 == 0).all() and (controls.offset_s * 8 % 1 == 0).all()

@@ -157,7 +157,7 @@ def test_trials_of_an_episode_begin_alike_but_for_the_trial_features():
     ("gates", 2, "gates"), ("occluded", 3, "occluded_crossing"), ("closures", 1, "hidden_closure")])
 def test_a_scene_that_hides_nothing_shows_before_the_fork_which_route_is_open_and_links_no_other(
         generator, forks, task):
-    """Along the routes that its lane graph has left, every world reaches the goal."""
+    """Along the routes that remain in its lane graph, every world reaches the goal."""
     config = TASKS[task][0].config.replace(action_type="continuous", max_trials=1)
     scenes = resolve_scenes(generator, seeds=SEEDS, parameters={"known_share": 1.0})
     with Batch(scenes, num_worlds=6, config=config, seed=1, threads=1) as batch:

@@ -81,7 +81,7 @@ static int32_t draw_start(const drv_world *world, int32_t agent) {
 
 /* ---- the agent there ---- */
 
-/* Puts an agent at a start, as at the start of a trial. What it has counted in the trial, its hidden values and its
+/* Puts an agent at a start, as at the start of a trial. The counts and sums of its trial, its hidden values and its
  * disturbances stay. */
 static void place(drv_world *world, int32_t agent, int32_t start) {
     /* the vehicle, as if it had been there before the step, too */

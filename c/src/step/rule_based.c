@@ -32,7 +32,7 @@ static void put_on_path(drv_world *world, int32_t path, int32_t vehicle) {
     world->sin_heading[vehicle] = ahead.y;
 }
 
-/* Moves a vehicle that was put on its path beside it, and turns it in the direction in which it moves. */
+/* Moves a vehicle from its path to its lateral offset, and turns it to the direction in which it moves. */
 static void put_beside_path(drv_world *world, int32_t path, int32_t vehicle) {
     const float left_m = world->path_offset_m[path];
     if (left_m == 0.0f) return;

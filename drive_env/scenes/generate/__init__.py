@@ -26,7 +26,7 @@ GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}
-"""By generator: the task of `drive_env.tasks` on its scenes, for errors about the one in place of the other."""
+"""The task of `drive_env.tasks` on the scenes of each generator, for errors where one is passed for the other."""
 
 AGENT_LIMIT = 4096
 
@@ -35,7 +35,9 @@ CACHED_SCENES = 256
 
 
 def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parameters: Any) -> Scene:
-    """A scene with `agents` vehicles on lane centres, each with a goal that is reachable in the lane graph.
+    """A scene with `agents` vehicles on lane centres, each with a goal that it can reach along lanes.
+
+    On a "highway", most goals are reached by lane changes only, of which the lane graph has none.
 
     The same arguments give the same bytes on every platform. A process caches the last `CACHED_SCENES` scenes; every
     call returns arrays of its own.
@@ -69,7 +71,7 @@ def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parame
 
 
 def task_hint(value: Any) -> str:
-    """What follows an error about scenes: what to pass in place of a task, its name or its function; else nothing."""
+    """The end of an error about scenes: where `value` is a task, its name or its function, what to pass instead."""
     name = getattr(value, "__name__", value)
     of_name = {task: generator for generator, task in TASK_OF.items()}
     if isinstance(name, str) and name in of_name:

@@ -16,7 +16,7 @@ PARAMETERS = {
     "lanes": Parameter(3, "lanes", "lanes side by side", 2, 5),
     "length_m": Parameter(600.0, "m", "length of the road", 300.0, 1500.0),
     "lane_width_m": Parameter(3.6, "m", "width of every lane", 3.0, 3.75),
-    "speed_limit_mps": Parameter(30.0, "m/s", "of every lane", 15.0, 40.0),
+    "speed_limit_mps": Parameter(30.0, "m/s", "speed limit of every lane", 15.0, 40.0),
     "bend": Parameter(False, "", "whether the road is an arc of radius 600 m, to a side that follows from the seed",
                       False, True),
 }

@@ -16,7 +16,7 @@ from .roadnet import END_CAP_M
 from .trig import sine_cosine, wrapped_rad
 
 SAME_M = 2e-3
-"""Boundaries that are nearer to each other are one; it is that of the lane with the lowest number."""
+"""Boundaries nearer to each other than this count as one: that of the lane with the lowest number."""
 
 JOINT_M = 1e-6
 """Lanes that are linked have no gap between them."""
@@ -50,7 +50,8 @@ class Strips(NamedTuple):
         owner: (s,) lane.
         is_first, is_last: (s,) bool, the lane has an open end at the start or end of the segment.
         lane_start: (lanes + 1,) first segment of each lane.
-        cells: keys of the grid's cells, ascending, and the segment that each of these has in its bounding box.
+        cells: pairs of a cell of the grid and a segment whose bounding box touches it: keys of cells, ascending, and
+            segments.
     """
 
     a: np.ndarray

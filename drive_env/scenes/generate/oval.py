@@ -17,7 +17,7 @@ PARAMETERS = {
     "straight_m": Parameter(120.0, "m", "length of the straights", 40.0, 400.0),
     "radius_m": Parameter(30.0, "m", "radius of the innermost lane in the half circles", 15.0, 100.0),
     "lane_width_m": Parameter(5.0, "m", "width of every lane", 3.0, 6.0),
-    "speed_limit_mps": Parameter(15.0, "m/s", "of every lane", 5.0, 40.0),
+    "speed_limit_mps": Parameter(15.0, "m/s", "speed limit of every lane", 5.0, 40.0),
 }
 
 

@@ -1,7 +1,7 @@
 """Where do the cars of a `LaneMap` start, at which speed, and where are their goals?
 
-A car starts on the centre of a lane, with a time headway to the next one; its goal is on a lane that the graph leads
-to. `cars_at` makes cars of given starts and goals, `place` draws them.
+A car starts on the centre of a lane, with a time headway to the next one; its goal is on a lane to which the graph
+leads, or beside one, with lane changes. `cars_at` makes cars of given starts and goals, `place` draws them.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def _slots(spans, spec):
 
 def _queues(rng, roads, spans, agents, spec):
     """Lanes, metres along them, and desired speeds of cars on clear spans."""
-    # Each car has a span, the longer ones more of them.
+    # Draw a span for each car; more cars are on longer spans.
     slots = _slots(spans, spec)
     counts = np.bincount(np.array(rng.shuffled(slots)[:agents], np.int64), minlength=len(spans))
 

@@ -20,7 +20,7 @@ DEFAULT_AGENTS = 8
 PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes side by side", 1, 2),
     "lane_width_m": Parameter(5.0, "m", "width of every lane", 3.0, 5.0),
-    "speed_limit_mps": Parameter(10.0, "m/s", "of every lane", 5.0, 30.0),
+    "speed_limit_mps": Parameter(10.0, "m/s", "speed limit of every lane", 5.0, 30.0),
 }
 
 FIRST_BEND_M = (100.0, 0.0)

@@ -173,7 +173,7 @@ def test_a_single_lane_has_the_edge_of_a_rectangle():
 
 
 def test_the_edges_of_a_t_junction_have_the_corners_of_its_right_turns():
-    """A right turn of radius 8 m has its edge on a circle of 8 m less half a lane and the gap about the same centre."""
+    """The edge of a right turn of radius 8 m is a circle about the same centre, smaller by half a lane and the gap."""
     roads = crossing(3)
     edge, = roads.edges()
     centre = np.array([8.0 + WIDTH_M / 2, 8.0 + WIDTH_M / 2])
