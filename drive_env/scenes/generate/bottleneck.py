@@ -19,7 +19,7 @@ PARAMETERS = {
     "taper_m": Parameter(40.0, "m", "length over which each lane ends", 30.0, 80.0),
     "neck_m": Parameter(30.0, "m", "length of the neck", 20.0, 50.0),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.0),
-    "speed_limit_mps": Parameter(13.9, "m/s", "of every lane, except in the neck at a toll", 5.0, 25.0),
+    "speed_limit_mps": Parameter(13.9, "m/s", "speed limit of every lane, except in the neck at a toll", 5.0, 25.0),
     "mirrored": Parameter(False, "", "whether the left lanes end instead of the right ones", False, True),
     "toll": Parameter(False, "", "whether every lane of the neck has a stop line, and a limit of 3 m/s", False, True),
 }

@@ -21,7 +21,7 @@ PARAMETERS = {
     "neck_width_m": Parameter(3.2, "m", "width of the neck, between its edges", 3.0, 3.6),
     "neck_m": Parameter(20.0, "m", "length of the neck", 10.0, 40.0),
     "approach_m": Parameter(40.0, "m", "length of the street on both sides, before it narrows", 40.0, 200.0),
-    "speed_limit_mps": Parameter(8.33, "m/s", "of every lane", 4.0, 8.33),
+    "speed_limit_mps": Parameter(8.33, "m/s", "speed limit of every lane", 4.0, 8.33),
     "priority": Parameter(False, "", "whether one side, drawn from the seed, has a yield line", False, True),
 }
 

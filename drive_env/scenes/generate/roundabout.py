@@ -20,10 +20,10 @@ DEFAULT_AGENTS = 8
 PARAMETERS = {
     "arms": Parameter(4, "arms", "streets that meet, with equal angles between them", 3, 5),
     "lanes": Parameter(1, "lanes", "lanes of the ring; streets have one each way", 1, 2),
-    "radius_m": Parameter(16.0, "m", "of the centre of the ring's outer lane", 12.0, 30.0),
+    "radius_m": Parameter(16.0, "m", "radius of the centre of the ring's outer lane", 12.0, 30.0),
     "approach_m": Parameter(60.0, "m", "length of the straight part of every street", 40.0, 100.0),
-    "entry_radius_m": Parameter(12.0, "m", "of the lane onto the ring", 10.0, 20.0),
-    "exit_radius_m": Parameter(12.0, "m", "of the lane off the ring", 10.0, 20.0),
+    "entry_radius_m": Parameter(12.0, "m", "radius of the lane onto the ring", 10.0, 20.0),
+    "exit_radius_m": Parameter(12.0, "m", "radius of the lane off the ring", 10.0, 20.0),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
 }
 

@@ -22,7 +22,7 @@ PARAMETERS = {
     "arm_m": Parameter(60.0, "m", "length of the lanes of every arm", 40.0, 120.0),
     "turn_radius_m": Parameter(8.0, "m", "radius of the lane centre in right turns", 5.0, 15.0),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
-    "speed_limit_mps": Parameter(SPEED_LIMIT_MPS, "m/s", "of every lane", 5.0, 20.0),
+    "speed_limit_mps": Parameter(SPEED_LIMIT_MPS, "m/s", "speed limit of every lane", 5.0, 20.0),
 }
 
 SPEED_SHARE, HEADWAY_S = (0.4, 0.9), (1.0, 3.0)

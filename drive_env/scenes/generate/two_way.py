@@ -22,7 +22,7 @@ PARAMETERS = {
     "length_m": Parameter(800.0, "m", "length of the road", 700.0, 1500.0),
     "slow": Parameter(1, "vehicles", "slow vehicles in front of the agents", 1, 3),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.0),
-    "speed_limit_mps": Parameter(25.0, "m/s", "of both lanes", 15.0, 25.0),
+    "speed_limit_mps": Parameter(25.0, "m/s", "speed limit of both lanes", 15.0, 25.0),
     "must_overtake": Parameter(False, "", "whether the goals are too far for a car that stays behind the slow "
                                "vehicles for 20 s", False, True),
 }

@@ -21,10 +21,10 @@ DEFAULT_AGENTS = 6
 PARAMETERS = {
     "lanes": Parameter(1, "lanes", "lanes each way; U-turns lead from the left one to the left one", 1, 3),
     "arm_m": Parameter(60.0, "m", "length of the street on both sides of where U-turns begin", 40.0, 150.0),
-    "radius_m": Parameter(6.0, "m", "of the lane centre in the U-turn", 5.0, 8.0),
+    "radius_m": Parameter(6.0, "m", "radius of the lane centre in the U-turn", 5.0, 8.0),
     "gap_m": Parameter(12.0, "m", "length of the gap in the median", 12.0, 30.0),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
-    "speed_limit_mps": Parameter(SPEED_LIMIT_MPS, "m/s", "of the street", 5.0, 20.0),
+    "speed_limit_mps": Parameter(SPEED_LIMIT_MPS, "m/s", "speed limit of the street", 5.0, 20.0),
 }
 
 TURN_LIMIT_MPS = 5.0
