@@ -19,7 +19,7 @@ SHORTEST_M = 0.5
 OFF_LANE_M = 1.0
 """A goal farther than this from the end of its lane is connected to it by a straight line."""
 
-CRUISE_MPS, FASTEST_MPS = 10.0, 25.0
+CRUISE_MPS, FASTEST_MPS = 13.9, 25.0
 
 SPARE_SPEED = 1.15
 """Where `CRUISE_MPS` does not finish a path within a trial: the speed relative to the one that just does."""
@@ -50,7 +50,7 @@ def native_driver(roles: Roles, scene: Any, config: DriveConfig, drawn_m: np.nda
         goal_mps = max(GOAL_SPEED_SHARE * config.goal_max_speed_mps, CREEP_MPS)
     pointers = {name: ffi.from_buffer("int32_t[]" if name == "point_start" else "float[]", array)
                 for name, array in arrays.items()}
-    setup = ffi.new("drv_lane_driver_setup *", dict(scene=scene, goal_mps=goal_mps, goal_reach_m=config.goal_radius_m,
+    setup = ffi.new("drv_lane_driver_setup *", dict(scene=scene, lane_scene=lanes, goal_mps=goal_mps, goal_reach_m=config.goal_radius_m,
                                                     **pointers))
     out, message = ffi.new("drv_lane_driver **"), per_thread.message
     check(lib.drv_lane_driver_create(setup, out, message), message)

@@ -15,6 +15,8 @@ typedef struct drv_lane_driver drv_lane_driver;
 
 typedef struct drv_lane_driver_setup {
     drv_scene *scene;
+    drv_scene *lane_scene; /* the same scene with its lane graph, which tells the lanes that lights and signs apply to;
+                              NULL: they apply to every path that crosses their lines, unless `scene` has it */
     /* The path of agent i: a polyline through points point_start[i] to point_start[i + 1], at least 2, no two
      * neighbours at one place. Past its end the path goes straight on. */
     const int32_t *point_start; /* an entry per agent, and one more */

@@ -47,7 +47,45 @@ static uint64_t lay_out(drv_lane_driver *driver, uint8_t *base, int32_t agents, 
     DRV_CARVE(&block, driver->driven, agents);
     DRV_CARVE(&block, driver->near, vehicles);
     DRV_CARVE(&block, driver->standing, vehicles);
+    driver->pair_words = (agents + 63) / 64;
+    DRV_CARVE(&block, driver->pairs, agents * driver->pair_words);
+    DRV_CARVE(&block, driver->visited, agents);
+    DRV_CARVE(&block, driver->zone_start, agents + 1);
     return block.used;
+}
+
+/* Makes the paths of agents, their stop lines, and the zones in which they cross before their goals; false if out of
+ * memory. */
+static bool make_paths(drv_lane_driver *driver, const drv_lane_driver_setup *setup) {
+    /* the paths, and those that end at the goals */
+    const drv_scene *scene = setup->scene;
+    const int32_t agents = scene->num_agents;
+    const drv_controls controls = drv_scene_controls(scene);
+    const drv_lanes *lanes = setup->lane_scene ? &setup->lane_scene->lanes : &scene->lanes;
+    drv_paths ending = {.count = 0};
+    uint64_t bytes;
+    const bool is_complete =
+        drv_paths_along(setup, scene->start_heading_rad, agents, true, NULL, &driver->paths, &bytes) &&
+        drv_paths_along(setup, scene->start_heading_rad, agents, false, NULL, &ending, &bytes) &&
+        drv_zones_create(&ending, scene->width_m, NULL, &driver->zones, &bytes) &&
+        drv_stop_lines_create(&controls, lanes, &driver->paths, &driver->zones, NULL, &driver->stop_lines, &bytes);
+    drv_memory_release(ending.point_start);
+    if (!is_complete) return false;
+
+    /* the zones of each */
+    int32_t zone = 0;
+    for (int32_t path = 0; path <= agents; path++) {
+        while (zone < driver->zones.count && driver->zones.path[zone] < path) zone++;
+        driver->zone_start[path] = zone;
+    }
+    return true;
+}
+
+static void release(drv_lane_driver *driver) {
+    drv_memory_release(driver->paths.point_start); /* the starts of the blocks */
+    drv_memory_release(driver->zones.next);
+    drv_memory_release(driver->stop_lines.start);
+    drv_memory_release(driver);
 }
 
 drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_driver **out, char *message) {
@@ -69,13 +107,11 @@ drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_d
     for (int32_t agent = 0; agent <= agents; agent++) driver->window.point_start[agent] = agent * DRV_WINDOW_POINTS;
 
     /* make the paths */
-    uint64_t bytes;
     const drv_fp_env saved = drv_fp_env_begin();
-    const bool has_paths =
-        drv_paths_along(setup, scene->start_heading_rad, agents, NULL, &driver->paths, &bytes);
+    const bool has_paths = make_paths(driver, setup);
     drv_fp_env_end(saved);
     if (!has_paths) {
-        drv_memory_release(driver);
+        release(driver);
         return drv_fail(message, DRV_ERROR_MEMORY, "no memory for the paths of %d agents", agents);
     }
     drv_scene_retain(scene);
@@ -87,8 +123,7 @@ drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_d
 void drv_lane_driver_free(drv_lane_driver *driver) {
     if (!driver) return;
     drv_scene_release(driver->scene);
-    drv_memory_release(driver->paths.point_start);
-    drv_memory_release(driver);
+    release(driver);
 }
 
 /* ---- drive ---- */

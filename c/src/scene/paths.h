@@ -35,8 +35,9 @@ typedef struct drv_paths {
 bool drv_paths_create(const drv_scene_input *in, const drv_lanes *lanes, drv_arena *arena, drv_paths *out,
                       uint64_t *bytes);
 
-/* Makes paths of polylines that were checked, which begin in the given directions; allocates as above. */
-bool drv_paths_along(const drv_lane_driver_setup *setup, const float *start_heading_rad, int32_t count,
+/* Makes paths of polylines that were checked, which begin in the given directions and, if they run out, go straight on
+ * past their ends; allocates as above. */
+bool drv_paths_along(const drv_lane_driver_setup *setup, const float *start_heading_rad, int32_t count, bool runs_out,
                      drv_arena *arena, drv_paths *out, uint64_t *bytes);
 
 static inline int32_t drv_path_points(const drv_paths *paths, int32_t path) {

@@ -8,10 +8,12 @@
 #include "step/dynamics.h"
 #include "step/height.h"
 #include "step/on_map.h"
-#include "step/path_crossing.h"
 #include "step/path_nearest.h"
 #include "step/path_place.h"
+#include "step/precedence.h"
 #include "step/respawn.h"
+#include "step/rule_based.h"
+#include "step/stopping.h"
 
 /* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
 static const drv_idm agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
@@ -27,11 +29,12 @@ static const float aim_s = 0.6f, nearest_aim_m = 4.0f, farthest_aim_m = 20.0f;
 static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
 /* Points behind an agent at which a vehicle still moves its path. */
 enum { PASSED_POINTS = 8 };
-/* Where two paths leave a smaller gap between the vehicles on them, one of the vehicles waits, whatever the directions
- * of the paths. */
-static const float path_gap_m = 0.4f, any_cos = 2.0f;
-/* An agent that waits goes this long after the other one has left. */
-static const float clearance_s = 0.5f;
+/* What another vehicle ahead drives in this time counts as free. */
+static const float reach_s = 4.0f;
+/* A vehicle ahead whose heading differs by less than 25 degrees from the path is of one stream of traffic. */
+static const float stream_cos = 0.906f;
+/* A slower agent that brakes comes to rest. */
+static const float creep_mps = 0.4f;
 /* An agent that moves in the opposite direction, within 45 degrees, is not followed. */
 static const float oncoming_cos = -0.7f;
 
@@ -114,6 +117,7 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     const int32_t nearest = drv_path_nearest(paths, start, end, at, ahead, wrong_way_m2);
     const float point_m = (float)(nearest - start) * drv_path_pitch_m;
     const float path_m = drv_larger(0.0f, point_m + drv_path_offset_from(paths, nearest, at).along_m);
+    driver->driven[agent].path_m = path_m;
     const int32_t behind = start + (int32_t)(path_m / drv_path_pitch_m), first = behind < end ? behind : end;
 
     /* the points, moved where something stands on them */
@@ -160,106 +164,124 @@ static bool is_far(const drv_world *world, const drv_driven *own, int32_t other)
            fabsf(world->y_m[other] - own->middle_y_m) > own->half_y_m + reach_m;
 }
 
-/* Tests DRV_WIDTH points of a window from `first` on. Bit i: point `first` + i is within a distance of the rectangle
- * around an agent's corridor; only such points can be within that distance of a point of the corridor. */
-static uint32_t bits_near(const drv_paths *window, int32_t first, const drv_driven *other, float distance_m) {
-    const float reach_m = distance_m + drv_rounding_m;
-    const drv_floats x = drv_load(window->x_m + first) - drv_splat(other->middle_x_m);
-    const drv_floats y = drv_load(window->y_m + first) - drv_splat(other->middle_y_m);
-    return drv_movemask(drv_mask_le(drv_abs(x), drv_splat(other->half_x_m + reach_m)) &
-                        drv_mask_le(drv_abs(y), drv_splat(other->half_y_m + reach_m)));
-}
-
-/* The part of an agent's corridor from the first point to the last that is too near to another corridor; last is -1
- * where none is. */
-typedef struct crossed_part {
-    int32_t first, last;
-} crossed_part;
-
-/* Extends these parts of two corridors by a point of the first and the points of the second that are too near to it. */
-static void extend_crossing(const drv_paths *window, const drv_corridor *own, int32_t point, const drv_corridor *other,
-                            float distance_m, crossed_part *own_part, crossed_part *other_part) {
-    for (int32_t k = 0; k < other->count; k += DRV_WIDTH) {
-        const uint32_t bits = drv_crossing_bits(window, own->first + point, window, other->first + k,
-                                                other->first + other->count - 1, distance_m, any_cos);
-        if (!bits) continue;
-        const int32_t low = k + drv_lowest_bit(bits), high = k + drv_highest_bit(bits);
-        if (own_part->last < 0) own_part->first = point;
-        own_part->last = point;
-        if (low < other_part->first) other_part->first = low;
-        if (high > other_part->last) other_part->last = high;
-    }
-}
-
-/* Finds these parts of the corridors of two agents. */
-static void find_crossing(const drv_paths *window, const drv_driven *own, const drv_driven *other, float distance_m,
-                          crossed_part *own_part, crossed_part *other_part) {
-    *own_part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
-    const drv_corridor *corridor = &own->corridor;
-    for (int32_t first = 0; first < corridor->count; first += DRV_WIDTH)
-        for (uint32_t bits = bits_near(window, corridor->first + first, other, distance_m); bits; bits &= bits - 1) {
-            const int32_t point = first + drv_lowest_bit(bits);
-            if (point >= corridor->count) break; /* past the end of the corridor */
-            extend_crossing(window, corridor, point, &other->corridor, distance_m, own_part, other_part);
-        }
-}
-
-/* When an agent would be on the crossed part of its corridor, if nothing stopped it. */
-typedef struct passage {
-    float gap_m; /* from its front */
-    float arrive_s, leave_s;
-} passage;
-
-static passage passage_of(const drv_driven *own, crossed_part part) {
-    const drv_follower *follower = &own->follower;
-    const float front_m = own->corridor.first_m - own->corridor.half_length_m;
-    const float gap_m = front_m + (float)(part.first - 1) * drv_path_pitch_m; /* it may begin before the point */
-    const float leave_m = front_m + (float)part.last * drv_path_pitch_m + follower->length_m;
-    const float speed_mps = drv_larger(0.0f, follower->speed_mps);
-    return (passage){gap_m, drv_idm_travel_time_s(follower->driver, speed_mps, own->top_mps, gap_m),
-                     drv_idm_travel_time_s(follower->driver, speed_mps, own->top_mps, leave_m)};
-}
-
-/* Stops the agent that arrives second where two paths cross, unless the other has left by then. Of two that arrive
- * together, that of the lower index goes first. */
-static void yield_to_first(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t other) {
-    /* when each is where the paths cross */
-    drv_driven *a = &driver->driven[agent], *b = &driver->driven[other];
-    const float *width_m = world->scene->width_m;
-    crossed_part a_part, b_part;
-    const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
-    find_crossing(&driver->window, a, b, drv_larger(drv_min_crossing_distance_m, apart_m), &a_part, &b_part);
-    if (a_part.last < 0) return;
-    const passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
-
-    /* the second one waits */
-    const bool a_goes_first = of_a.arrive_s <= of_b.arrive_s;
-    drv_driven *second = a_goes_first ? b : a;
-    const passage later = a_goes_first ? of_b : of_a, earlier = a_goes_first ? of_a : of_b;
-    if (later.arrive_s < earlier.leave_s + clearance_s) drv_keep_gap(&second->follower, later.gap_m, 0.0f);
-}
-
 static bool is_oncoming(const drv_world *world, int32_t agent, int32_t other) {
     const float turn_cos = world->cos_heading[agent] * world->cos_heading[other] +
                            world->sin_heading[agent] * world->sin_heading[other];
     return turn_cos < oncoming_cos && drv_forecast_m(world->speed_mps[other]) > 0.0f;
 }
 
-/* Keeps the gap to another vehicle if it is ahead; returns whether it is. */
+/* Keeps the gap to another vehicle if it is ahead; returns whether it is, in the direction of the path. */
 static bool follows(const drv_world *world, drv_driven *own, int32_t agent, int32_t other) {
     drv_lead lead;
     if (is_far(world, own, other) || is_oncoming(world, agent, other)) return false;
     if (!drv_corridor_lead(world, &own->corridor, other, &lead)) return false;
+    const float before_mps2 = own->follower.acceleration_mps2;
     drv_keep_gap(&own->follower, lead.gap_m, lead.speed_mps);
-    return true;
+    const bool is_agent = other < world->scene->num_agents && drives(world, other);
+    if (own->follower.acceleration_mps2 < before_mps2) {
+        own->leads = is_agent ? other : -1;
+        own->lead_gap_m = lead.gap_m;
+    }
+    if (!is_agent) own->reach_m = drv_smaller(own->reach_m, lead.gap_m + reach_s * lead.speed_mps);
+    return lead.turn_cos > stream_cos;
+}
+
+/* Stops an agent at lights, and at stop signs where it has not stopped yet. */
+static void obey(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    const drv_stop_lines *lines = &driver->stop_lines;
+    if (!drv_has_traffic_controls(world) || lines->count == 0) return;
+    drv_driven *own = &driver->driven[agent];
+    const int32_t path = drv_start_of(world, agent);
+    const float front_m = own->path_m + own->corridor.half_length_m, speed_mps = own->follower.speed_mps;
+    for (int32_t i = lines->start[path]; i < lines->start[path + 1]; i++) {
+        const float gap_m = lines->at_m[i] - front_m;
+        const int32_t control = lines->control[i];
+        if (!(gap_m > 0.0f && gap_m <= own->corridor.length_m)) continue;
+        if (scene->has_height && drv_differs_in_level(world, world->z_m[agent], scene->control_z_m[control])) continue;
+        const uint8_t kind = scene->control_kind[control];
+        const bool stops_for_light =
+            kind == DRV_TRAFFIC_LIGHT &&
+            drv_light_holds(world->light_state[control], agent_idm.hardest_braking_mps2, speed_mps, gap_m);
+        const bool stops_for_sign = kind == DRV_STOP_SIGN && !world->stopped_at_sign[agent];
+        if (!stops_for_light && !stops_for_sign) continue;
+        drv_keep_gap(&own->follower, gap_m, 0.0f);
+        own->reach_m = drv_smaller(own->reach_m, gap_m);
+    }
+}
+
+/* Finds the zone that an agent is in, and the next one. */
+static void find_zones(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
+    drv_driven *own = &driver->driven[agent];
+    own->zone_gap_m = own->zone_exit_m = INFINITY;
+    own->inside_m = -1.0f;
+    own->zone_yields = false;
+    const drv_zones *zones = &driver->zones;
+    const bool has_lines = drv_has_traffic_controls(world) && driver->stop_lines.count > 0;
+    const int32_t path = drv_start_of(world, agent);
+    const float front_m = own->path_m + own->corridor.half_length_m, length_m = own->follower.length_m;
+    for (int32_t zone = driver->zone_start[path]; zone < driver->zone_start[path + 1]; zone++) {
+        const float start_m = has_lines ? driver->stop_lines.zone_start_m[zone] : zones->enter_m[zone];
+        const float exit_m = zones->leave_m[zone] + length_m - front_m;
+        if (exit_m < 0.0f) continue;
+        if (start_m <= front_m) {
+            own->inside_m = exit_m;
+            continue;
+        }
+        own->zone_gap_m = start_m - front_m;
+        own->zone_exit_m = exit_m;
+        own->zone_yields = has_lines && driver->stop_lines.zone_yields[zone];
+        return;
+    }
+}
+
+/* What the front of an agent can drive until something that stands ahead of it, or of the agents ahead of it, ends its
+ * way. */
+static void find_reach(const drv_world *world, drv_lane_driver *driver, int32_t agent) {
+    float way_m = 0.0f, reach_m = INFINITY;
+    int32_t at = agent;
+    for (int32_t turn = 0; turn < world->scene->num_agents; turn++) {
+        const drv_driven *own = &driver->driven[at];
+        reach_m = drv_smaller(reach_m, way_m + own->reach_m);
+        if (own->leads < 0) break;
+        const drv_driven *lead = &driver->driven[own->leads];
+        way_m += own->lead_gap_m;
+        if (lead->follower.speed_mps < drv_rests_below_mps) {
+            reach_m = drv_smaller(reach_m, way_m);
+            break;
+        }
+        way_m += lead->follower.length_m;
+        at = own->leads;
+    }
+    driver->driven[agent].way_m = reach_m;
+}
+
+/* Keeps an agent out of a zone that it could not leave, and sets the points of its corridor that its front can be at. */
+static void claim(drv_driven *own) {
+    const drv_corridor *corridor = &own->corridor;
+    drv_follower *follower = &own->follower;
+    float way_m = own->way_m;
+    if (own->zone_gap_m < INFINITY && way_m < own->zone_exit_m + follower->driver.min_gap_m &&
+        drv_can_stop(follower, own->zone_gap_m)) {
+        /* farther away, the vehicles ahead may still make room */
+        if (own->zone_gap_m <= drv_decides_m(follower)) drv_keep_gap(follower, own->zone_gap_m, 0.0f);
+        way_m = drv_smaller(way_m, own->zone_gap_m);
+    }
+    const float claimed_m = drv_smaller(way_m, corridor->length_m) + corridor->half_length_m;
+    const int32_t points = (int32_t)((claimed_m - corridor->first_m) / drv_path_pitch_m) + 1;
+    own->claimed = points < 0 ? 0 : points < corridor->count ? points : corridor->count;
+    own->led_mps2 = follower->acceleration_mps2;
+    own->waits_for = own->leads;
+    own->yields = false;
 }
 
 /* ---- all ---- */
 
 /* Lowers the acceleration of an agent to what the vehicles near it allow, and the accelerations of the agents of higher
- * index to what this agent allows. */
+ * index that are behind it to what it allows. Pairs of agents of which none is ahead are left to the precedence. */
 static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent, float reach_m) {
     drv_driven *own = &driver->driven[agent];
+    uint64_t *pairs = driver->pairs + agent * driver->pair_words;
     const int32_t near =
         drv_corridor_near(world, &scratch->on_map, agent, &own->corridor, reach_m, driver->near);
     for (int32_t i = 0; i < near; i++) {
@@ -269,7 +291,7 @@ static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver 
             if (other < agent) continue; /* the pair was considered there */
             const bool is_behind = follows(world, own, agent, other);
             const bool is_ahead = follows(world, &driver->driven[other], other, agent);
-            if (!is_behind && !is_ahead) yield_to_first(world, driver, agent, other);
+            if (!is_behind && !is_ahead) pairs[other / 64] |= (uint64_t)1 << (other % 64);
             continue;
         }
         drv_crossing crossing;
@@ -302,7 +324,11 @@ static float acceleration_of(const drv_world *world, const drv_lane_driver *driv
     const drv_driven *own = &driver->driven[agent];
     const float dt_s = world->scene->dt_s, speed_mps = own->follower.speed_mps;
     const float allowed_mps = drv_path_speed(&driver->window, agent, own->ahead_m + drv_larger(0.0f, speed_mps * dt_s));
-    return drv_larger(drv_bounded_acceleration(&own->follower, allowed_mps, dt_s), -speed_mps / dt_s);
+    const float bounded_mps2 = drv_bounded_acceleration(&own->follower, allowed_mps, dt_s);
+    /* Of a slow vehicle little deceleration is left, which bins of discrete actions round to none: it would creep on. */
+    if (speed_mps < creep_mps && bounded_mps2 < 0.0f && world->config->min_speed_mps >= 0.0f)
+        return -own->follower.driver.hardest_braking_mps2;
+    return drv_larger(bounded_mps2, -speed_mps / dt_s);
 }
 
 void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver,
@@ -324,12 +350,23 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
         own->top_mps = drv_larger(drv_min_desired_mps, drv_path_speed(&driver->window, agent, own->ahead_m));
         /* it accelerates until it has the speed of the path, see acceleration_of */
         own->follower = drv_follower_of(agent_idm, speed_mps, INFINITY, world->scene->length_m[agent]);
+        own->reach_m = INFINITY;
+        own->leads = -1;
+        own->is_released = false;
+        obey(world, driver, agent);
+        find_zones(world, driver, agent);
         reach_m = drv_larger(reach_m, look_ahead_m);
     }
 
     /* what the others allow */
+    for (int32_t i = 0; i < agents * driver->pair_words; i++) driver->pairs[i] = 0;
     for (int32_t agent = 0; agent < agents; agent++)
         if (drives(world, agent)) react(world, scratch, driver, agent, reach_m);
+    for (int32_t agent = 0; agent < agents; agent++)
+        if (drives(world, agent)) find_reach(world, driver, agent);
+    for (int32_t agent = 0; agent < agents; agent++)
+        if (drives(world, agent)) claim(&driver->driven[agent]);
+    drv_precedence_settle(world, driver);
 
     /* the controls */
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {

@@ -37,6 +37,7 @@
 #include "step/on_map.c"
 #include "step/partners.c"
 #include "step/path_nearest.c"
+#include "step/precedence.c"
 #include "step/proximity.c"
 #include "step/respawn.c"
 #include "step/reward.c"
