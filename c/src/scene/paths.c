@@ -291,44 +291,54 @@ bool drv_paths_create(const drv_scene_input *in, const drv_lanes *lanes, drv_are
     return is_stored;
 }
 
-/* Writes the points along a polyline and, if the path runs out, straight on past its end, slower where the goal is. */
-static void follow_line(writer *to, const drv_lane_driver_setup *setup, int32_t agent, bool runs_out) {
-    const int32_t first = setup->point_start[agent], last = setup->point_start[agent + 1] - 1;
-    const float speed_mps = setup->speed_mps[agent];
-    begin_path(to, (drv_point){setup->x_m[first], setup->y_m[first]}, speed_mps);
+/* Writes the points along a polyline and, if the path runs out, straight on past its end; slower where the goal is, if
+ * it is the last path of its agent. */
+static void follow_line(writer *to, const drv_lane_driver_setup *setup, int32_t path, bool is_last, bool runs_out) {
+    const int32_t first = setup->point_start[path], last = setup->point_start[path + 1] - 1;
+    begin_path(to, (drv_point){setup->x_m[first], setup->y_m[first]}, setup->speed_mps[first]);
     for (int32_t i = first + 1; i <= last; i++)
-        add_vertex(to, (drv_point){setup->x_m[i], setup->y_m[i]}, speed_mps);
+        add_vertex(to, (drv_point){setup->x_m[i], setup->y_m[i]}, setup->speed_mps[i]);
     const float goal_m = (float)(to->count - to->first - 1) * drv_path_pitch_m;
 
     /* past its end */
     if (!runs_out) return;
     const float dx = setup->x_m[last] - setup->x_m[last - 1], dy = setup->y_m[last] - setup->y_m[last - 1];
     const float run_out = (float)DRV_PATH_RUN_OUT_M / sqrtf(dx * dx + dy * dy);
-    add_vertex(to, (drv_point){setup->x_m[last] + run_out * dx, setup->y_m[last] + run_out * dy}, speed_mps);
+    add_vertex(to, (drv_point){setup->x_m[last] + run_out * dx, setup->y_m[last] + run_out * dy},
+               setup->speed_mps[last]);
 
     /* at the goal */
-    for (int64_t i = to->first; i < to->count; i++)
+    for (int64_t i = to->first; is_last && i < to->count; i++)
         if ((float)(i - to->first) * drv_path_pitch_m >= goal_m - setup->goal_reach_m)
             to->point[i].speed_mps = drv_smaller(to->point[i].speed_mps, setup->goal_mps);
 }
 
-bool drv_paths_along(const drv_lane_driver_setup *setup, const float *start_heading_rad, int32_t count, bool runs_out,
-                     drv_arena *arena, drv_paths *out, uint64_t *bytes) {
-    *out = (drv_paths){.count = count};
-    *bytes = 0;
+/* The agent that a path is the last one of; -1 if it is not the last. */
+static bool is_last_path(const drv_lane_driver_setup *setup, int32_t agents, int32_t path) {
+    if (!setup->path_start) return true;
+    for (int32_t agent = 0; agent < agents; agent++)
+        if (setup->path_start[agent + 1] - 1 == path) return true;
+    return false;
+}
+
+bool drv_paths_along(const drv_lane_driver_setup *setup, int32_t agents, bool runs_out, drv_paths *out) {
+    *out = (drv_paths){.count = setup->path_start ? setup->path_start[agents] : agents};
+    uint64_t bytes;
     writer points = {.point = NULL};
-    int32_t *point_start = malloc(((size_t)count + 1) * sizeof *point_start);
+    int32_t *point_start = malloc(((size_t)out->count + 1) * sizeof *point_start);
     bool is_stored = false;
     if (point_start) {
-        for (int32_t i = 0; i < count && !points.failed; i++) {
+        for (int32_t i = 0; i < out->count && !points.failed; i++) {
             point_start[i] = (int32_t)points.count;
-            follow_line(&points, setup, i, runs_out);
+            follow_line(&points, setup, i, is_last_path(setup, agents, i), runs_out);
         }
-        point_start[count] = (int32_t)points.count;
-        is_stored = store_points(&points, point_start, false, arena, out, bytes);
+        point_start[out->count] = (int32_t)points.count;
+        is_stored = store_points(&points, point_start, false, NULL, out, &bytes);
     }
-    for (int32_t i = 0; is_stored && i < count; i++) {
-        fill_headings(out, i, drv_wrap_angle(start_heading_rad[i]));
+    for (int32_t i = 0; is_stored && i < out->count; i++) {
+        const int32_t first = setup->point_start[i];
+        const drv_point ahead = {setup->x_m[first + 1] - setup->x_m[first], setup->y_m[first + 1] - setup->y_m[first]};
+        fill_headings(out, i, drv_angle_of(ahead));
         limit_speeds(out, i, agent_bends);
     }
     free(points.point);

@@ -66,8 +66,8 @@ typedef struct drv_stop_lines {
     uint8_t *zone_yields; /* its stop line is that of a stop or yield sign */
 } drv_stop_lines;
 
-/* Finds the lines of controls that were checked; without `zones`, only the lines. The arrays are in one block of the arena, which begins at `start`,
- * and NULL where no path crosses a line; false if out of memory. */
+/* Finds the lines of controls that were checked. The arrays are in one block of the arena, which begins at `start`, and
+ * NULL where no path crosses a line; false if out of memory. */
 bool drv_stop_lines_create(const drv_controls *in, const drv_lanes *lanes, const drv_paths *paths,
                            const drv_zones *zones, drv_arena *arena, drv_stop_lines *out, uint64_t *bytes);
 

@@ -7,14 +7,32 @@
 #include "step/following.h"
 #include "step/state.h"
 
-/* Points of a path that a driver considers ahead of an agent: 62 m, the stopping distance at 17 m/s. */
-enum { DRV_WINDOW_POINTS = 32 };
+/* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
+static const drv_idm drv_agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
+
+/* Directions that differ by less than 25 degrees are of one stream of traffic. */
+static const float drv_stream_cos = 0.906f;
+
+/* Points of a path that a driver considers ahead of an agent: 126 m, the stopping distance at 30 m/s. */
+enum { DRV_WINDOW_POINTS = 64 };
 
 _Static_assert((DRV_WINDOW_POINTS - 1) * DRV_PATH_PITCH_M < DRV_PATH_RUN_OUT_M, "a path is longer than a window");
 
+/* An agent that has to change to its next path, and the vehicles ahead of it and behind it there. */
+typedef struct drv_wish {
+    bool exists, is_urgent;  /* the lane that it is on ends soon */
+    bool is_changing;        /* it does */
+    float end_gap_m;         /* what its front can drive on the path that it is on; INFINITY: it need not change */
+    int32_t ahead, behind;   /* vehicles; -1 none */
+    float ahead_gap_m, ahead_mps, behind_gap_m, behind_mps;
+} drv_wish;
+
 /* One agent in the step that is planned. */
 typedef struct drv_driven {
+    int32_t path;  /* that it follows */
     float path_m;  /* of the agent, along its path */
+    float left_m;  /* by which it is to the left of it */
+    drv_wish wish; /* to change to another path */
     float ahead_m; /* along its window from the first point */
     float top_mps; /* the speed of the path there */
     drv_corridor corridor;
@@ -37,7 +55,10 @@ typedef struct drv_driven {
 
 struct drv_lane_driver {
     drv_scene *scene;
-    drv_paths paths; /* of the agents; in a block of their own */
+    drv_paths paths;           /* of the agents; in a block of their own */
+    int32_t *path_start;       /* the paths of agent i are path_start[i] to path_start[i + 1] */
+    float *change_from_m, *change_to_m; /* where each changes to the next one, along the path */
+    float *width_m;            /* of the agent of each path */
     drv_zones zones;           /* where the paths cross before their goals; in a block of their own */
     int32_t *zone_start;       /* the zones of path i are zone_start[i] to zone_start[i + 1] */
     drv_stop_lines stop_lines; /* that the paths cross; in a block of their own */

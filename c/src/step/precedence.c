@@ -12,6 +12,8 @@
 static const float path_gap_m = 0.4f, any_cos = 2.0f;
 /* One agent is where paths cross only this long after the other one has left. */
 static const float clearance_s = 0.5f;
+/* The hardest braking for an agent ahead where paths join, if there is time. */
+static const float zip_mps2 = 2.0f;
 /* An agent is held where it accelerates by less than this: at rest, it is within 1.6 m of where it stops. */
 static const float held_mps2 = 0.3f;
 
@@ -54,7 +56,8 @@ static void find_crossing(const drv_paths *window, const drv_driven *own, const 
                           crossed_part *own_part, crossed_part *other_part) {
     *own_part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
     for (int32_t first = 0; first < own->claimed; first += DRV_WIDTH)
-        for (uint32_t bits = bits_near(window, own->corridor.first + first, other, distance_m); bits; bits &= bits - 1) {
+        for (uint32_t bits = bits_near(window, own->corridor.first + first, other, distance_m); bits;
+             bits &= bits - 1) {
             const int32_t point = first + drv_lowest_bit(bits);
             if (point >= own->claimed) break; /* past the end of what it claims */
             extend_crossing(window, own, point, other, distance_m, own_part, other_part);
@@ -68,6 +71,7 @@ enum { OUTSIDE, IN_ZONE, ON_PART };
 
 /* How an agent passes the crossed part of its path, if nothing stops it there. */
 typedef struct passage {
+    float part_m; /* from its front to the part */
     float gap_m; /* from its front to where it waits */
     float arrive_s, leave_s;
     int32_t place; /* OUTSIDE the zone, or else it goes on: IN_ZONE, or too fast to stop; ON_PART */
@@ -86,7 +90,8 @@ static passage passage_of(const drv_driven *own, crossed_part part) {
     const float gap_m = is_in_next ? drv_smaller(part_m, own->zone_gap_m) : part_m;
 
     /* when the agent is there */
-    passage out = {.gap_m = gap_m,
+    passage out = {.part_m = part_m,
+                   .gap_m = gap_m,
                    .arrive_s = drv_idm_travel_time_s(follower->driver, speed_mps, top_mps, part_m),
                    .leave_s = drv_idm_travel_time_s(follower->driver, speed_mps, top_mps, leave_m),
                    .place = OUTSIDE,
@@ -118,6 +123,37 @@ static void wait_for(drv_driven *own, float gap_m, int32_t other) {
     own->yields = true;
 }
 
+/* Whether two paths have about the same direction where they begin to be too near: there they join, or one leads to
+ * where the other one is. */
+static bool is_joint(const drv_paths *window, const drv_driven *own, crossed_part part, const drv_driven *other,
+                     crossed_part other_part) {
+    const int32_t a = own->corridor.first + part.first, b = other->corridor.first + other_part.first;
+    const float turn_cos =
+        window->cos_heading[a] * window->cos_heading[b] + window->sin_heading[a] * window->sin_heading[b];
+    return turn_cos > drv_stream_cos;
+}
+
+/* Makes an agent follow another one that is before it where their paths join, as in a zip: their gap has to be long
+ * enough by then. */
+static void zip_behind(drv_driven *own, float joint_m, const drv_driven *other, float other_joint_m, int32_t index) {
+    /* the gap there, if the other one were on the path of this one */
+    const float gap_m = joint_m - other_joint_m - other->follower.length_m;
+    const float lead_mps = drv_larger(0.0f, other->follower.speed_mps), speed_mps = own->follower.speed_mps;
+    const float before_mps2 = own->follower.acceleration_mps2;
+    drv_follower wished = own->follower;
+    drv_keep_gap(&wished, gap_m, lead_mps);
+    /* what it takes to fall behind in time */
+    const float time_s = drv_larger(0.5f, joint_m / drv_larger(1.0f, speed_mps));
+    const float missing_m = drv_larger(0.0f, own->follower.driver.min_gap_m - gap_m) +
+                            drv_larger(0.0f, speed_mps - lead_mps) * time_s;
+    const float hardest_mps2 = drv_larger(zip_mps2, 2.0f * missing_m / (time_s * time_s));
+    const float wished_mps2 = drv_larger(wished.acceleration_mps2, -hardest_mps2);
+    if (!(wished_mps2 < before_mps2)) return;
+    own->follower.acceleration_mps2 = wished_mps2;
+    own->waits_for = index;
+    own->yields = true;
+}
+
 /* Makes the second of two agents wait where their paths cross, unless the first has left by then, or is not there
  * before the second has left. */
 static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t other) {
@@ -134,6 +170,11 @@ static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t
     const bool a_is_first = passes_standing(a, b, &of_b) ||
                             (goes_first(&of_a, &of_b, agent < other) && !passes_standing(b, a, &of_a));
     const passage *first = a_is_first ? &of_a : &of_b, *second = a_is_first ? &of_b : &of_a;
+    if (of_a.priority * of_b.priority >= 0 && is_joint(&driver->window, a, a_part, b, b_part)) {
+        if (of_a.part_m <= of_b.part_m) zip_behind(b, of_b.part_m, a, of_a.part_m, agent);
+        else zip_behind(a, of_a.part_m, b, of_b.part_m, other);
+        return;
+    }
     if (second->arrive_s >= first->leave_s + clearance_s || second->leave_s + clearance_s <= first->arrive_s) return;
     wait_for(a_is_first ? b : a, second->gap_m, a_is_first ? agent : other);
 }

@@ -1,6 +1,7 @@
-/* Which of two agents whose paths cross goes first? Of each pair, the one that is inside already; else the one without
- * a sign; else the one that has room to leave; else the one that arrives first. Agents that stand and wait for each
- * other in a circle drive on: the one of lowest index among them goes before those that stand. */
+/* Which of two agents whose paths cross goes first? The one that is inside already; else the one without a sign; else
+ * the one that arrives first, where it waits for the other one. Agents that stand and wait for each other in a circle
+ * drive on: the one of lowest index among them goes before those that stand. Where paths join in one direction, the
+ * second agent follows the first one, which is nearer to the joint. */
 #ifndef DRV_PRECEDENCE_H
 #define DRV_PRECEDENCE_H
 

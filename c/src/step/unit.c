@@ -36,6 +36,7 @@
 #include "step/observe.c"
 #include "step/on_map.c"
 #include "step/partners.c"
+#include "step/path_choice.c"
 #include "step/path_nearest.c"
 #include "step/precedence.c"
 #include "step/proximity.c"
