@@ -46,15 +46,24 @@ def lane_route(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any, *,
     Raises:
         CallError: the scene has no lane graph, or a coordinate is beyond its limit.
     """
+    found = lane_route_roads(scene, start_xy, start_heading, goal_xy, start_z=start_z, goal_z=goal_z)
+    return None if found is None else found[0]
+
+
+def lane_route_roads(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any, *, start_z: float = ANY_HEIGHT,
+                     goal_z: float = ANY_HEIGHT) -> tuple[np.ndarray, np.ndarray] | None:
+    """The points of `lane_route`, and (m,) the road of the lane of each. Args and errors as there."""
     lanes = route_lanes(scene, start_xy, start_heading, goal_xy, start_z=start_z, goal_z=goal_z)
     if not lanes:
         return None
-    points = np.concatenate([_lane_points(scene, lane) for lane in lanes])
+    parts = [_lane_points(scene, lane) for lane in lanes]
+    points = np.concatenate(parts)
+    roads = np.repeat([lane.road for lane in lanes], [len(part) for part in parts])
     kept = [0]
     for index in range(1, len(points)):
         if np.abs(points[index] - points[kept[-1]]).max() >= REPEATED_M:
             kept.append(index)
-    return points[kept]
+    return points[kept], roads[kept]
 
 
 def route_lanes(scene: Any, start_xy: Any, start_heading: float, goal_xy: Any, *, start_z: float = ANY_HEIGHT,

@@ -88,11 +88,14 @@ static int refuse_driver(bool all_later) {
     batch_fixture test;
     set_up_scene(&test, small_config(), 1);
     int32_t point_start[SMALL_AGENTS + 1];
-    float x_m[2 * SMALL_AGENTS], y_m[2 * SMALL_AGENTS], speed_mps[SMALL_AGENTS];
+    float x_m[2 * SMALL_AGENTS], y_m[2 * SMALL_AGENTS], speed_mps[2 * SMALL_AGENTS];
     for (int32_t agent = 0; agent <= SMALL_AGENTS; agent++) point_start[agent] = 2 * agent;
-    for (int32_t i = 0; i < 2 * SMALL_AGENTS; i++) x_m[i] = y_m[i] = 4.0f * (float)i;
-    for (int32_t agent = 0; agent < SMALL_AGENTS; agent++) speed_mps[agent] = 9.0f;
-    const drv_lane_driver_setup setup = {test.scene, point_start, x_m, y_m, speed_mps, 9.0f, 2.0f};
+    for (int32_t i = 0; i < 2 * SMALL_AGENTS; i++) {
+        x_m[i] = y_m[i] = 4.0f * (float)i;
+        speed_mps[i] = 9.0f;
+    }
+    const drv_lane_driver_setup setup = {.scene = test.scene, .point_start = point_start, .x_m = x_m, .y_m = y_m,
+                                         .speed_mps = speed_mps, .goal_mps = 9.0f, .goal_reach_m = 2.0f};
     int count = 0;
     for (bool granted_all = false; !granted_all; count++) {
         drv_lane_driver *driver = NULL;

@@ -198,7 +198,7 @@ def test_of_two_cars_that_arrive_together_the_first_agent_keeps_its_speed():
         record = lambda: speeds_mps.append(batch.vehicles()["speed_mps"])
         assert play_trial(batch, each_step=record) == ["goal", "goal"]
     lowest_mps = np.min(speeds_mps[:40], axis=0)
-    assert lowest_mps[0] >= 8.0 and lowest_mps[1] < 4.0
+    assert lowest_mps[0] >= 8.0 and lowest_mps[1] < 6.0
 
 
 def test_invalid_paths_and_worlds_out_of_range_are_refused():
@@ -206,25 +206,37 @@ def test_invalid_paths_and_worlds_out_of_range_are_refused():
         core = batch._core
         agents = batch.roles[0].num_agents
 
-        def create(x_m, speed_mps=9.0, points=2):
+        def create(x_m, speed_mps=9.0, points=2, **more):
             """A driver in the core whose agents all have a path through (x, 0) for each `x_m`."""
             start = np.arange(agents + 1, dtype=np.int32) * points
             x = np.resize(np.array(x_m, np.float32), agents * points)
             arrays = {"point_start": ffi.from_buffer("int32_t[]", start), "x_m": ffi.from_buffer("float[]", x),
-                      "y_m": ffi.new("float[]", len(x)), "speed_mps": ffi.new("float[]", [speed_mps] * agents)}
-            setup = ffi.new("drv_lane_driver_setup *", dict(scene=core.scene_handles[0], goal_mps=9.0, **arrays))
+                      "y_m": ffi.new("float[]", len(x)), "speed_mps": ffi.new("float[]", [speed_mps] * len(x))}
+            numbers = {name: ffi.new("int32_t[]" if name == "path_start" else "float[]", values)
+                       for name, values in more.items()}
+            setup = ffi.new("drv_lane_driver_setup *",
+                            dict(scene=core.scene_handles[0], goal_mps=9.0, **arrays, **numbers))
             out, message = ffi.new("drv_lane_driver **"), per_thread.message
             check(lib.drv_lane_driver_create(setup, out, message), message)
             return ffi.gc(out[0], lib.drv_lane_driver_free)
 
         # paths
         for arguments, expected in (
-                (([0, 1], 9.0, 1), "the path of agent 0 has 1 points; it must have at least 2"),
-                (([0, np.nan],), r"point 1 of the path of agent 0 is \(nan, 0\) m; it must be in -50000 to 50000"),
-                (([3, 3],), "points 0 and 1 of the path of agent 0 are one place; they must differ"),
-                (([0, 1], 0.0), "speed_mps of agent 0 is 0; it must be above 0 and at most 200")):
+                (([0, 1], 9.0, 1), "a path of agent 0 has 1 points; it must have at least 2"),
+                (([0, np.nan],), r"point 1 of a path of agent 0 is \(nan, 0\) m; it must be in -50000 to 50000"),
+                (([3, 3],), "points 0 and 1 of a path of agent 0 are one place; they must differ"),
+                (([0, 1], 0.0), "speed_mps at point 0 of a path of agent 0 is 0; it must be above 0 and at most 200")):
             with pytest.raises(SceneError, match=expected):
                 create(*arguments)
+        # the paths of agents, and where they change from one to the next
+        one_each, window = list(range(agents + 1)), {"change_from_m": [5.0] * agents, "change_to_m": [4.0] * agents}
+        create([0, 1], path_start=one_each, **window)  # without a next path, windows are ignored
+        with pytest.raises(SceneError, match="agent 1 has 0 paths; it must have at least 1"):
+            create([0, 1], path_start=[0, 1, 1, *one_each[3:]], **window)
+        with pytest.raises(SceneError, match="change_to_m of path 0 of agent 0 is 4; it must be at least "
+                                             "change_from_m, 5"):
+            create([0, 1], path_start=[0, 2, *[2 + i for i in range(1, agents)]], **{
+                name: values + values[:1] for name, values in window.items()})
         # worlds, and a scene without a driver
         batch.reset(seed=0)
         driver, none = create([0, 1]), [ffi.NULL] * len(batch.roles)

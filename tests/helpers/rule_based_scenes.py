@@ -55,6 +55,15 @@ def on_arm(arm, away_m, speed_mps=5.0):
     return parked(x0, -away_m * math.sin(heading_rad), heading_rad, speed_mps=speed_mps)
 
 
+def arm_line(arm):
+    """The stop line of an arm of the junction, 8 m before its middle."""
+    (x0, y0), (x1, y1) = FOUR_ARMS[arm]
+    ahead = np.sign([x1 - x0, y1 - y0])
+    at = np.array([x0, y0]) * (ahead == 0) - 8.0 * ahead
+    left = np.array([-ahead[1], ahead[0]])
+    return tuple(np.concatenate([at + 2.0 * left, at - 2.0 * left]))
+
+
 def overlaps(found, step):
     """Pairs of vehicles whose boxes overlap, but for agents."""
     there = np.flatnonzero(found["present"][step])[1:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from drive_env.scenes import TrafficControls
@@ -31,3 +33,10 @@ def controls_of(kinds, lines_m, states=None, phases=(), lanes=(), offset_s=0.0, 
         phase_state=np.array([state for state, _ in phases], np.uint8),
         phase_s=np.array([seconds for _, seconds in phases], np.float32),
         offset_s=np.full(count, offset_s, np.float32), junction=np.full(count, junction, np.int32))
+
+
+def with_controls(scene, *kinds_and_lines, states=None, **more):
+    """The scene with controls of (kind, stop line), whose lights show `states`; more arguments as of `controls_of`."""
+    kinds, lines_m = ([entry[part] for entry in kinds_and_lines] for part in (0, 1))
+    log = None if states is None else [states]
+    return replace(scene, traffic_controls=controls_of(kinds, lines_m, log, **more))

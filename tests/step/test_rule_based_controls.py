@@ -7,22 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rule_based_scenes import AWAY, FOUR_ARMS, IDM, far_passed_s, on_arm, on_lanes, overlaps, parked, play
+from rule_based_scenes import AWAY, FOUR_ARMS, IDM, arm_line, far_passed_s, on_arm, on_lanes, overlaps, parked, play
 from scripted_scenes import batch_of, discrete
-from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, controls_of
+from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, with_controls
 
 from drive_env import generate_scene
 
 LANE = [(-100.0, 0.0), (600.0, 0.0)]
 LINE = (50.0, 2.0, 50.0, -2.0)
 OBEYS = {"traffic_controls": True, **IDM}
-
-
-def with_controls(scene, *kinds_and_lines, states=None, **more):
-    """The scene with controls of (kind, stop line), whose lights show `states`; more arguments as of `controls_of`."""
-    kinds, lines_m = ([entry[part] for entry in kinds_and_lines] for part in (0, 1))
-    log = None if states is None else [states]
-    return replace(scene, traffic_controls=controls_of(kinds, lines_m, log, **more))
 
 
 def one_vehicle(speed_mps, front_m, *kinds_and_lines, steps=400, **more):
@@ -100,15 +93,6 @@ def test_a_vehicle_stands_before_a_stop_sign_for_a_second_and_goes_on():
     assert 10 <= stands.sum() < 30 and front[-1] > 60.0
     crosses = int(np.argmax(front >= 50.0))
     assert stands[:crosses].sum() == stands.sum()
-
-
-def arm_line(arm):
-    """The stop line of an arm of the junction, 8 m before its middle."""
-    (x0, y0), (x1, y1) = FOUR_ARMS[arm]
-    ahead = np.sign([x1 - x0, y1 - y0])
-    at = np.array([x0, y0]) * (ahead == 0) - 8.0 * ahead
-    left = np.array([-ahead[1], ahead[0]])
-    return tuple(np.concatenate([at + 2.0 * left, at - 2.0 * left]))
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])

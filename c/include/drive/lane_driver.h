@@ -15,13 +15,20 @@ typedef struct drv_lane_driver drv_lane_driver;
 
 typedef struct drv_lane_driver_setup {
     drv_scene *scene;
-    /* The path of agent i: a polyline through points point_start[i] to point_start[i + 1], at least 2, no two
-     * neighbours at one place. Past its end the path goes straight on. */
-    const int32_t *point_start; /* an entry per agent, and one more */
+    /* Path i is a polyline through points point_start[i] to point_start[i + 1], at least 2, no two neighbours at one
+     * place. Past its end it goes straight on. */
+    const int32_t *point_start; /* an entry per path, and one more */
     const float *x_m, *y_m;
-    const float *speed_mps; /* of each agent on a straight, above 0 */
-    float goal_mps;         /* highest speed within goal_reach_m of the end of the polyline, and past it */
+    const float *speed_mps; /* desired speed on the way to each point, above 0 */
+    float goal_mps;         /* highest speed within goal_reach_m of the end of the last path of an agent, and past it */
     float goal_reach_m;
+    /* The paths of agent i are path_start[i] to path_start[i + 1], at least 1: it changes lanes from each to the next
+     * one while its front is between change_from_m and change_to_m, arc lengths along the path. NULL: each agent has
+     * one path. */
+    const int32_t *path_start;
+    const float *change_from_m, *change_to_m; /* an entry per path */
+    drv_scene *lane_scene; /* the same scene with its lane graph, which tells the lanes that lights and signs apply to;
+                              NULL: they apply to every path that crosses their lines, unless `scene` has it */
 } drv_lane_driver_setup;
 
 /* Creates a driver, which retains the scene. */

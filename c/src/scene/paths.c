@@ -15,10 +15,15 @@ enum {
 
 /* Desired speed on lanes without a speed limit, and along a log that is nowhere faster (nuPlan). */
 static const float cruise_mps = 10.0f;
-/* Lateral acceleration in bends: 4.9 m/s at the radius of 8 m of a right turn. */
-static const float lateral_mps2 = 3.0f;
-/* Deceleration before bends: that of the intelligent driver model. */
-static const float braking_mps2 = 2.0f;
+/* How fast a vehicle drives through bends. */
+typedef struct bend_limits {
+    float lateral_mps2; /* acceleration to the side there */
+    float braking_mps2; /* deceleration before them */
+} bend_limits;
+
+/* Of rule-based vehicles: 4.9 m/s at the radius of 8 m of a right turn, and the deceleration of the intelligent driver
+ * model. Agents are quicker, since they have to reach their goals within the trial. */
+static const bend_limits rule_based_bends = {3.0f, 2.0f}, agent_bends = {3.5f, 3.0f};
 /* A vehicle farther than this from the middle of every lane is on none of them: half a wide lane. */
 static const float lane_reach_m = 2.5f;
 /* A vehicle beside the middle of its lane joins it over a length of join_ratio times its offset, at least join_m. */
@@ -182,19 +187,19 @@ static void fill_headings(drv_paths *paths, int32_t path, float start_heading_ra
 }
 
 /* Lowers the speeds of a path to what its bends allow, and so that braking for them is comfortable. */
-static void limit_speeds(drv_paths *paths, int32_t path) {
+static void limit_speeds(drv_paths *paths, int32_t path, bend_limits limits) {
     const int32_t first = paths->point_start[path], last = paths->point_start[path + 1] - 1;
     for (int32_t i = first + 1; i < last; i++) { /* the heading of the first point is that of the vehicle */
         const float turn_rad = drv_wrap_angle(paths->heading_rad[i + 1] - paths->heading_rad[i]);
         const float curvature_per_m = fabsf(turn_rad) / drv_path_pitch_m;
         if (!(curvature_per_m > 0.0f)) continue;
-        const float bend_mps = sqrtf(lateral_mps2 / curvature_per_m);
+        const float bend_mps = sqrtf(limits.lateral_mps2 / curvature_per_m);
         paths->speed_mps[i] = drv_smaller(paths->speed_mps[i], bend_mps);
         paths->speed_mps[i + 1] = drv_smaller(paths->speed_mps[i + 1], bend_mps);
     }
     for (int32_t i = last; i > first; i--) {
         const float next_mps = paths->speed_mps[i];
-        const float reachable_mps = sqrtf(next_mps * next_mps + 2.0f * braking_mps2 * drv_path_pitch_m);
+        const float reachable_mps = sqrtf(next_mps * next_mps + 2.0f * limits.braking_mps2 * drv_path_pitch_m);
         paths->speed_mps[i - 1] = drv_smaller(paths->speed_mps[i - 1], reachable_mps);
     }
 }
@@ -279,51 +284,62 @@ bool drv_paths_create(const drv_scene_input *in, const drv_lanes *lanes, drv_are
         out->start_speed_mps[i] = drv_larger(0.0f, logged_speed(in, at));
         if (drv_path_points(out, i) == 0) continue;
         fill_headings(out, i, drv_wrap_angle(in->log_heading_rad[at]));
-        limit_speeds(out, i);
+        limit_speeds(out, i, rule_based_bends);
     }
     free(points.point);
     free(point_start);
     return is_stored;
 }
 
-/* Writes the points along a polyline and straight on past its end, slower where the goal is. */
-static void follow_line(writer *to, const drv_lane_driver_setup *setup, int32_t agent) {
-    const int32_t first = setup->point_start[agent], last = setup->point_start[agent + 1] - 1;
-    const float speed_mps = setup->speed_mps[agent];
-    begin_path(to, (drv_point){setup->x_m[first], setup->y_m[first]}, speed_mps);
+/* Writes the points along a polyline and, if the path runs out, straight on past its end; slower where the goal is, if
+ * it is the last path of its agent. */
+static void follow_line(writer *to, const drv_lane_driver_setup *setup, int32_t path, bool is_last, bool runs_out) {
+    const int32_t first = setup->point_start[path], last = setup->point_start[path + 1] - 1;
+    begin_path(to, (drv_point){setup->x_m[first], setup->y_m[first]}, setup->speed_mps[first]);
     for (int32_t i = first + 1; i <= last; i++)
-        add_vertex(to, (drv_point){setup->x_m[i], setup->y_m[i]}, speed_mps);
+        add_vertex(to, (drv_point){setup->x_m[i], setup->y_m[i]}, setup->speed_mps[i]);
     const float goal_m = (float)(to->count - to->first - 1) * drv_path_pitch_m;
 
     /* past its end */
+    if (!runs_out) return;
     const float dx = setup->x_m[last] - setup->x_m[last - 1], dy = setup->y_m[last] - setup->y_m[last - 1];
     const float run_out = (float)DRV_PATH_RUN_OUT_M / sqrtf(dx * dx + dy * dy);
-    add_vertex(to, (drv_point){setup->x_m[last] + run_out * dx, setup->y_m[last] + run_out * dy}, speed_mps);
+    add_vertex(to, (drv_point){setup->x_m[last] + run_out * dx, setup->y_m[last] + run_out * dy},
+               setup->speed_mps[last]);
 
     /* at the goal */
-    for (int64_t i = to->first; i < to->count; i++)
+    for (int64_t i = to->first; is_last && i < to->count; i++)
         if ((float)(i - to->first) * drv_path_pitch_m >= goal_m - setup->goal_reach_m)
             to->point[i].speed_mps = drv_smaller(to->point[i].speed_mps, setup->goal_mps);
 }
 
-bool drv_paths_along(const drv_lane_driver_setup *setup, const float *start_heading_rad, int32_t count,
-                     drv_arena *arena, drv_paths *out, uint64_t *bytes) {
-    *out = (drv_paths){.count = count};
-    *bytes = 0;
+/* The agent that a path is the last one of; -1 if it is not the last. */
+static bool is_last_path(const drv_lane_driver_setup *setup, int32_t agents, int32_t path) {
+    if (!setup->path_start) return true;
+    for (int32_t agent = 0; agent < agents; agent++)
+        if (setup->path_start[agent + 1] - 1 == path) return true;
+    return false;
+}
+
+bool drv_paths_along(const drv_lane_driver_setup *setup, int32_t agents, bool runs_out, drv_paths *out) {
+    *out = (drv_paths){.count = setup->path_start ? setup->path_start[agents] : agents};
+    uint64_t bytes;
     writer points = {.point = NULL};
-    int32_t *point_start = malloc(((size_t)count + 1) * sizeof *point_start);
+    int32_t *point_start = malloc(((size_t)out->count + 1) * sizeof *point_start);
     bool is_stored = false;
     if (point_start) {
-        for (int32_t i = 0; i < count && !points.failed; i++) {
+        for (int32_t i = 0; i < out->count && !points.failed; i++) {
             point_start[i] = (int32_t)points.count;
-            follow_line(&points, setup, i);
+            follow_line(&points, setup, i, is_last_path(setup, agents, i), runs_out);
         }
-        point_start[count] = (int32_t)points.count;
-        is_stored = store_points(&points, point_start, false, arena, out, bytes);
+        point_start[out->count] = (int32_t)points.count;
+        is_stored = store_points(&points, point_start, false, NULL, out, &bytes);
     }
-    for (int32_t i = 0; is_stored && i < count; i++) {
-        fill_headings(out, i, drv_wrap_angle(start_heading_rad[i]));
-        limit_speeds(out, i);
+    for (int32_t i = 0; is_stored && i < out->count; i++) {
+        const int32_t first = setup->point_start[i];
+        const drv_point ahead = {setup->x_m[first + 1] - setup->x_m[first], setup->y_m[first + 1] - setup->y_m[first]};
+        fill_headings(out, i, drv_angle_of(ahead));
+        limit_speeds(out, i, agent_bends);
     }
     free(points.point);
     free(point_start);

@@ -12,7 +12,7 @@
 /* Distance between neighbouring points of a path: short enough for the turns of a junction. */
 enum { DRV_PATH_PITCH_M = 2 };
 /* Length by which the path of an agent goes straight on past its end, so that there is always a path ahead. */
-enum { DRV_PATH_RUN_OUT_M = 80 };
+enum { DRV_PATH_RUN_OUT_M = 130 };
 static const float drv_path_pitch_m = DRV_PATH_PITCH_M;
 
 /* The path of a vehicle is points start[i] to start[i + 1], exactly one pitch apart, where i is its index among the
@@ -35,9 +35,9 @@ typedef struct drv_paths {
 bool drv_paths_create(const drv_scene_input *in, const drv_lanes *lanes, drv_arena *arena, drv_paths *out,
                       uint64_t *bytes);
 
-/* Makes paths of polylines that were checked, which begin in the given directions; allocates as above. */
-bool drv_paths_along(const drv_lane_driver_setup *setup, const float *start_heading_rad, int32_t count,
-                     drv_arena *arena, drv_paths *out, uint64_t *bytes);
+/* Makes paths of the polylines of some agents, which were checked; if they run out, they go straight on past their
+ * ends. The arrays are in one block, which begins at `point_start`; false if out of memory. */
+bool drv_paths_along(const drv_lane_driver_setup *setup, int32_t agents, bool runs_out, drv_paths *out);
 
 static inline int32_t drv_path_points(const drv_paths *paths, int32_t path) {
     return paths->point_start[path + 1] - paths->point_start[path];

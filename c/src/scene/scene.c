@@ -276,6 +276,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
         if (in->lane_start) drv_lanes_fill(&scene->lanes, in);
         fill_goals(scene, in);
         uint64_t path_bytes, zone_bytes, line_bytes, route_bytes = 0, neighbour_bytes = 0;
+        const drv_controls controls = drv_scene_controls(scene);
         const bool has_paths =
             (!in->has_routes || drv_agent_routes_create(scene, arena, &scene->routes, &route_bytes)) &&
             drv_paths_create(in, &scene->lanes, arena, &scene->paths, &path_bytes);
@@ -285,7 +286,7 @@ __attribute__((noinline)) static drv_status create(const drv_scene_input *in, dr
                              &zone_bytes) &&
             (!in->has_lane_changes || drv_neighbours_create(&scene->lanes, &scene->paths, &scene->zones, arena,
                                                             &scene->neighbours, &neighbour_bytes)) &&
-            drv_stop_lines_create(in, &scene->lanes, &scene->paths, &scene->zones, arena, &scene->stop_lines,
+            drv_stop_lines_create(&controls, &scene->lanes, &scene->paths, &scene->zones, arena, &scene->stop_lines,
                                   &line_bytes)) {
             fill_rule_based(scene);
             scene->bytes += path_bytes + zone_bytes + line_bytes + route_bytes + neighbour_bytes;

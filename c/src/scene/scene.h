@@ -99,6 +99,12 @@ static inline int32_t drv_scene_rule_first(const drv_scene *scene) {
     return scene->num_agents + scene->log_replay_count;
 }
 
+/* Returns the lights and signs of a scene. */
+static inline drv_controls drv_scene_controls(const drv_scene *scene) {
+    return (drv_controls){scene->control_count, scene->control_kind,  scene->control_line_m,
+                          scene->control_z_m,   scene->control_start, scene->control_lane};
+}
+
 void drv_scene_retain(drv_scene *scene);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which stop lines do the paths of the rule-based vehicles of a scene cross, and where? */
+/* Which stop lines do paths cross, and where? */
 #include "scene/stop_lines.h"
 
 #include <math.h>
@@ -6,9 +6,6 @@
 /* A path follows a lane if one of its points, which are 2 m apart, is at most this far from a point of the lane, see
  * probe_of; less than a lane width. */
 static const float lane_distance_m = 2.0f;
-/* The stop line of a zone is at most this far before its start, or within it: a zone begins up to two points before the
- * place where vehicles may touch. */
-static const float before_zone_m = 10.0f, in_zone_m = 4.0f;
 
 /* ---- one path and one line ---- */
 
@@ -54,28 +51,28 @@ static bool follows(const drv_paths *paths, int32_t path, int32_t point, const d
 
 /* Whether a control applies to a path where that crosses its line: to one of the lanes that the path follows, or to
  * any path, if it names no lane or the scene has no lane graph. */
-static bool applies(const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths, int32_t path,
+static bool applies(const drv_controls *in, const drv_lanes *lanes, const drv_paths *paths, int32_t path,
                     int32_t point, int32_t control) {
-    const int32_t start = in->control_start[control], end = in->control_start[control + 1];
-    const float *line_m = in->control_line_m + 4 * (int64_t)control;
+    const int32_t start = in->start[control], end = in->start[control + 1];
+    const float *line_m = in->line_m + 4 * (int64_t)control;
     if (start == end || !lanes->point_start) return true;
     for (int32_t i = start; i < end; i++)
-        if (follows(paths, path, point, lanes, in->control_lane[i], line_m)) return true;
+        if (follows(paths, path, point, lanes, in->lane[i], line_m)) return true;
     return false;
 }
 
 /* ---- all ---- */
 
 /* Fills the arrays, or counts the lines where they are NULL. */
-static void fill_lines(drv_stop_lines *to, const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths) {
+static void fill_lines(drv_stop_lines *to, const drv_controls *in, const drv_lanes *lanes, const drv_paths *paths) {
     to->count = 0;
     for (int32_t path = 0; path < paths->count; path++) {
         if (to->start) to->start[path] = to->count;
         for (int32_t point = paths->point_start[path]; point + 1 < paths->point_start[path + 1]; point++)
-            for (int32_t control = 0; control < in->control_count; control++) {
-                const float at_m = crossing_m(paths, path, point, in->control_line_m + 4 * (int64_t)control);
+            for (int32_t control = 0; control < in->count; control++) {
+                const float at_m = crossing_m(paths, path, point, in->line_m + 4 * (int64_t)control);
                 if (at_m < 0.0f || !applies(in, lanes, paths, path, point, control)) continue;
-                if (paths->z_m && fabsf(paths->z_m[point] - in->control_z_m[control]) > (float)DRV_LEVEL_HEIGHT_M)
+                if (paths->z_m && fabsf(paths->z_m[point] - in->z_m[control]) > (float)DRV_LEVEL_HEIGHT_M)
                     continue;
                 if (to->start) {
                     to->at_m[to->count] = at_m;
@@ -88,17 +85,17 @@ static void fill_lines(drv_stop_lines *to, const drv_scene_input *in, const drv_
 }
 
 /* Finds the stop line of each zone: the last one before it. */
-static void fill_zones_of(drv_stop_lines *to, const drv_scene_input *in, const drv_zones *zones) {
+static void fill_zones_of(drv_stop_lines *to, const drv_controls *in, const drv_zones *zones) {
     for (int32_t zone = 0; zone < zones->count; zone++) {
         const int32_t path = zones->path[zone];
         const float enter_m = zones->enter_m[zone];
-        float last_m = enter_m - before_zone_m;
+        float last_m = -INFINITY;
         to->zone_start_m[zone] = enter_m;
         to->zone_yields[zone] = 0;
         for (int32_t i = to->start[path]; i < to->start[path + 1]; i++) {
-            if (to->at_m[i] < last_m || to->at_m[i] > enter_m + in_zone_m) continue;
+            if (to->at_m[i] < last_m || !drv_line_guards(to->at_m[i], enter_m)) continue;
             to->zone_start_m[zone] = last_m = to->at_m[i];
-            to->zone_yields[zone] = in->control_kind[to->control[i]] != DRV_TRAFFIC_LIGHT;
+            to->zone_yields[zone] = in->kind[to->control[i]] != DRV_TRAFFIC_LIGHT;
         }
     }
 }
@@ -114,11 +111,11 @@ static uint64_t lay_out(drv_stop_lines *to, int32_t paths, int32_t zones, uint8_
     return block.used;
 }
 
-bool drv_stop_lines_create(const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths,
+bool drv_stop_lines_create(const drv_controls *in, const drv_lanes *lanes, const drv_paths *paths,
                            const drv_zones *zones, drv_arena *arena, drv_stop_lines *out, uint64_t *bytes) {
     *out = (drv_stop_lines){.count = 0};
     *bytes = 0;
-    if (paths->point_count == 0 || in->control_count == 0) return true;
+    if (paths->point_count == 0 || in->count == 0) return true;
     fill_lines(out, in, lanes, paths);
     if (out->count == 0) return true;
     *bytes = lay_out(out, paths->count, zones->count, NULL);

@@ -1,4 +1,4 @@
-/* Which stop lines do the paths of the rule-based vehicles of a scene cross, and where? Those of the lights and signs
+/* Which stop lines do paths cross, and where? Those of the lights and signs
  * that apply to a lane that the path follows. The last line before a zone, where paths cross, is the zone's. */
 #ifndef DRV_STOP_LINES_H
 #define DRV_STOP_LINES_H
@@ -38,6 +38,23 @@ static inline bool drv_passes_line(drv_line_place before, drv_line_place after, 
     return from_left >= 0.0f && from_left <= length2 * sum;
 }
 
+/* The stop line of a zone is at most this far before its start, or within it: a zone begins up to two points before the
+ * place where vehicles may touch. */
+static const float drv_before_zone_m = 10.0f, drv_in_zone_m = 4.0f;
+
+/* Whether a stop line is that of the place where paths cross which begins at `enter_m`; both along one path. */
+static inline bool drv_line_guards(float line_m, float enter_m) {
+    return line_m >= enter_m - drv_before_zone_m && line_m <= enter_m + drv_in_zone_m;
+}
+
+/* The lights and signs of a scene, as DRV_SCENE_COPIED lists them. */
+typedef struct drv_controls {
+    int32_t count;
+    const uint8_t *kind;
+    const float *line_m, *z_m;
+    const int32_t *start, *lane;
+} drv_controls;
+
 typedef struct drv_stop_lines {
     int32_t count;
     int32_t *start; /* the lines of path i are start[i] to start[i + 1] */
@@ -49,9 +66,9 @@ typedef struct drv_stop_lines {
     uint8_t *zone_yields; /* its stop line is that of a stop or yield sign */
 } drv_stop_lines;
 
-/* Finds the lines of an input that was checked. The arrays are in one block of the arena, which begins at `start`,
- * and NULL where no path crosses a line; false if out of memory. */
-bool drv_stop_lines_create(const drv_scene_input *in, const drv_lanes *lanes, const drv_paths *paths,
+/* Finds the lines of controls that were checked. The arrays are in one block of the arena, which begins at `start`, and
+ * NULL where no path crosses a line; false if out of memory. */
+bool drv_stop_lines_create(const drv_controls *in, const drv_lanes *lanes, const drv_paths *paths,
                            const drv_zones *zones, drv_arena *arena, drv_stop_lines *out, uint64_t *bytes);
 
 #endif

@@ -228,7 +228,7 @@ bool drv_corridor_lead(const drv_world *world, const drv_corridor *corridor, int
     const float turn_sin = box.ahead.x * along.y - box.ahead.y * along.x;
     const float radius_m = box.half_length_m * fabsf(turn_cos) + box.half_width_m * fabsf(turn_sin);
     *out = (drv_lead){centre_m - radius_m - corridor->half_length_m,
-                      drv_larger(0.0f, world->speed_mps[other] * turn_cos)};
+                      drv_larger(0.0f, world->speed_mps[other] * turn_cos), turn_cos};
     return true;
 }
 

@@ -31,6 +31,7 @@ typedef struct drv_crossing {
 typedef struct drv_lead {
     float gap_m;     /* along the path, from bumper to bumper; negative where they overlap */
     float speed_mps; /* along the path, at least 0 */
+    float turn_cos;  /* cosine of the angle between its heading and the path */
 } drv_lead;
 
 /* How far a vehicle looks ahead. */

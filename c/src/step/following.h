@@ -46,6 +46,12 @@ static inline bool drv_can_stop(const drv_follower *own, float gap_m) {
     return own->speed_mps * own->speed_mps <= 2.0f * braking_mps2 * gap_m;
 }
 
+/* How far ahead a zone begins when a vehicle decides whether there is room to leave it: the distance of comfortable
+ * braking, and 2 m. Farther away, the vehicles ahead may still make room. */
+static inline float drv_decides_m(const drv_follower *own) {
+    return 2.0f + own->speed_mps * own->speed_mps / (2.0f * own->driver.braking_mps2);
+}
+
 /* Whether it waits for a vehicle that crosses its path: it can stop in front of it, and without stopping both would be
  * there at the same time. */
 static inline bool drv_yields_to(const drv_follower *own, const drv_crossing *crossing) {

@@ -2,40 +2,59 @@
 #include "step/lane_driver.h"
 
 #include <math.h>
+#include <string.h>
 
-#include "math/bits.h"
 #include "math/geometry.h"
+#include "math/vector.h"
 #include "step/dynamics.h"
 #include "step/height.h"
 #include "step/on_map.h"
-#include "step/path_crossing.h"
+#include "step/path_choice.h"
 #include "step/path_nearest.h"
 #include "step/path_place.h"
-#include "step/respawn.h"
+#include "step/precedence.h"
+#include "step/rule_based.h"
+#include "step/stopping.h"
 
-/* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
-static const drv_idm agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
-/* Points at which the path leads against the agent's heading count as farther away: twice this, 144 m2, is added to
- * their squared distance, as if they were 12 m away. So the place of an agent on a path that crosses itself is on the
- * part that it drives along. */
-static const float wrong_way_m2 = 72.0f;
 /* The aim of pure pursuit is this time ahead, and at least two steps, within bounds: below 4 m, 13 steering bins make a
  * car weave; above 20 m, it cuts bends. */
 static const float aim_s = 0.6f, nearest_aim_m = 4.0f, farthest_aim_m = 20.0f;
+/* Steering bins are coarse where a step with one of them turns by more than this, as at more than 14 m/s: the aim is
+ * nearer then, so that one bin corrects a small error. */
+static const float coarse_turn_rad = 0.05f, coarse_aim_m = 8.0f;
 /* Vehicles that will not drive on are passed on the left: lateral gap, and length of the ramp by which the path gets
  * there. */
 static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
+/* Sideways speed of an agent that changes lanes, the steepest slope to the other lane, and how far beside its path it
+ * counts as on it. */
+static const float sideways_mps = 1.2f, steepest_slope = 0.25f, aligned_m = 0.3f;
 /* Points behind an agent at which a vehicle still moves its path. */
 enum { PASSED_POINTS = 8 };
-/* Where two paths leave a smaller gap between the vehicles on them, one of the vehicles waits, whatever the directions
- * of the paths. */
-static const float path_gap_m = 0.4f, any_cos = 2.0f;
-/* An agent that waits goes this long after the other one has left. */
-static const float clearance_s = 0.5f;
+/* What another vehicle ahead drives in this time counts as free. */
+static const float reach_s = 4.0f;
+/* A slower agent that brakes comes to rest. */
+static const float creep_mps = 0.4f;
 /* An agent that moves in the opposite direction, within 45 degrees, is not followed. */
 static const float oncoming_cos = -0.7f;
 
 static bool drives(const drv_world *world, int32_t agent) { return world->status[agent] == DRV_DRIVING; }
+
+/* ---- steering in bins ---- */
+
+/* The wheel angle of the first bin of discrete actions beside the middle; 0 with continuous actions. */
+static float first_bin_rad(const drv_world *world, int32_t agent) {
+    const drv_action_dimension *steering = &world->action_space->dimension[1];
+    if (world->action_space->type == DRV_CONTINUOUS || steering->bins == 0) return 0.0f;
+    const float value = steering->value[steering->bins / 2 + 1];
+    const bool is_curvature = strcmp(steering->name, "curvature") == 0;
+    return is_curvature ? drv_arc_tangent(value * drv_wheelbase_share * world->scene->length_m[agent]) : value;
+}
+
+/* By how much a step with that wheel angle turns an agent. */
+static float first_turn_rad(const drv_world *world, int32_t agent) {
+    const float wheelbase_m = drv_wheelbase_share * world->scene->length_m[agent];
+    return first_bin_rad(world, agent) * fabsf(world->speed_mps[agent]) * world->scene->dt_s / wheelbase_m;
+}
 
 /* ---- paths ---- */
 
@@ -65,7 +84,7 @@ static bool shift_for(const drv_world *world, const drv_lane_driver *driver, int
     if (dx * dx + dy * dy > reach_m * reach_m) return false;
 
     /* whether it blocks the path */
-    const int32_t start = paths->point_start[drv_start_of(world, agent)];
+    const int32_t start = paths->point_start[driver->driven[agent].path];
     const int32_t low = first - PASSED_POINTS > start ? first - PASSED_POINTS : start;
     const drv_point ahead = {world->cos_heading[agent], world->sin_heading[agent]};
     const int32_t nearest = drv_path_nearest(paths, low, first + DRV_WINDOW_POINTS - 1, at, ahead, 0.0f);
@@ -100,6 +119,21 @@ static void shift_window(drv_paths *window, int32_t start, const float *left_m) 
     }
 }
 
+/* Shifts the points of a window so that they lead an agent beside its path there, along a straight line. */
+static void shift_to(const drv_world *world, drv_paths *window, int32_t start, float ahead_m, int32_t agent,
+                     float left_m) {
+    const float least_slope = 0.6f * first_turn_rad(world, agent); /* of which the steering takes notice */
+    const float slope =
+        drv_clip(sideways_mps / drv_larger(1.0f, world->speed_mps[agent]), least_slope, steepest_slope);
+    float shift_m[DRV_WINDOW_POINTS];
+    for (int32_t i = 0; i < DRV_WINDOW_POINTS; i++) {
+        const float driven_m = drv_larger(0.0f, (float)i * drv_path_pitch_m - ahead_m);
+        const float rest_m = drv_larger(0.0f, fabsf(left_m) - slope * driven_m);
+        shift_m[i] = left_m < 0.0f ? -rest_m : rest_m;
+    }
+    shift_window(window, start, shift_m);
+}
+
 /* Fills in the window of an agent, from the point of its path at or behind it on; returns the agent's place there.
  * Writes by how much points were moved, at most. */
 static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t standing,
@@ -107,14 +141,11 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     /* the place on the path */
     const drv_paths *paths = &driver->paths;
     drv_paths *window = &driver->window;
-    const drv_point at = {world->x_m[agent], world->y_m[agent]};
-    const drv_point ahead = {world->cos_heading[agent], world->sin_heading[agent]};
-    const int32_t path = drv_start_of(world, agent);
-    const int32_t start = paths->point_start[path], end = paths->point_start[path + 1] - DRV_WINDOW_POINTS;
-    const int32_t nearest = drv_path_nearest(paths, start, end, at, ahead, wrong_way_m2);
-    const float point_m = (float)(nearest - start) * drv_path_pitch_m;
-    const float path_m = drv_larger(0.0f, point_m + drv_path_offset_from(paths, nearest, at).along_m);
-    const int32_t behind = start + (int32_t)(path_m / drv_path_pitch_m), first = behind < end ? behind : end;
+    const drv_driven *own = &driver->driven[agent];
+    const int32_t start = paths->point_start[own->path];
+    const int32_t end = paths->point_start[own->path + 1] - DRV_WINDOW_POINTS;
+    const int32_t behind = start + (int32_t)(own->path_m / drv_path_pitch_m), first = behind < end ? behind : end;
+    const float ahead_m = own->path_m - (float)(first - start) * drv_path_pitch_m;
 
     /* the points, moved where something stands on them */
     const int32_t to = window->point_start[agent];
@@ -132,7 +163,11 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     if (is_blocked) shift_window(window, to, left_m);
     *shift_m = 0.0f;
     for (int32_t i = 0; i < DRV_WINDOW_POINTS; i++) *shift_m = drv_larger(*shift_m, left_m[i]);
-    return path_m - (float)(first - start) * drv_path_pitch_m;
+    if (drv_changes_path(driver, world, agent) && fabsf(own->left_m) > aligned_m) {
+        shift_to(world, window, to, ahead_m, agent, own->left_m);
+        *shift_m += fabsf(own->left_m);
+    }
+    return ahead_m;
 }
 
 /* Sets the rectangle around the points of an agent's corridor. */
@@ -160,106 +195,125 @@ static bool is_far(const drv_world *world, const drv_driven *own, int32_t other)
            fabsf(world->y_m[other] - own->middle_y_m) > own->half_y_m + reach_m;
 }
 
-/* Tests DRV_WIDTH points of a window from `first` on. Bit i: point `first` + i is within a distance of the rectangle
- * around an agent's corridor; only such points can be within that distance of a point of the corridor. */
-static uint32_t bits_near(const drv_paths *window, int32_t first, const drv_driven *other, float distance_m) {
-    const float reach_m = distance_m + drv_rounding_m;
-    const drv_floats x = drv_load(window->x_m + first) - drv_splat(other->middle_x_m);
-    const drv_floats y = drv_load(window->y_m + first) - drv_splat(other->middle_y_m);
-    return drv_movemask(drv_mask_le(drv_abs(x), drv_splat(other->half_x_m + reach_m)) &
-                        drv_mask_le(drv_abs(y), drv_splat(other->half_y_m + reach_m)));
-}
-
-/* The part of an agent's corridor from the first point to the last that is too near to another corridor; last is -1
- * where none is. */
-typedef struct crossed_part {
-    int32_t first, last;
-} crossed_part;
-
-/* Extends these parts of two corridors by a point of the first and the points of the second that are too near to it. */
-static void extend_crossing(const drv_paths *window, const drv_corridor *own, int32_t point, const drv_corridor *other,
-                            float distance_m, crossed_part *own_part, crossed_part *other_part) {
-    for (int32_t k = 0; k < other->count; k += DRV_WIDTH) {
-        const uint32_t bits = drv_crossing_bits(window, own->first + point, window, other->first + k,
-                                                other->first + other->count - 1, distance_m, any_cos);
-        if (!bits) continue;
-        const int32_t low = k + drv_lowest_bit(bits), high = k + drv_highest_bit(bits);
-        if (own_part->last < 0) own_part->first = point;
-        own_part->last = point;
-        if (low < other_part->first) other_part->first = low;
-        if (high > other_part->last) other_part->last = high;
-    }
-}
-
-/* Finds these parts of the corridors of two agents. */
-static void find_crossing(const drv_paths *window, const drv_driven *own, const drv_driven *other, float distance_m,
-                          crossed_part *own_part, crossed_part *other_part) {
-    *own_part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
-    const drv_corridor *corridor = &own->corridor;
-    for (int32_t first = 0; first < corridor->count; first += DRV_WIDTH)
-        for (uint32_t bits = bits_near(window, corridor->first + first, other, distance_m); bits; bits &= bits - 1) {
-            const int32_t point = first + drv_lowest_bit(bits);
-            if (point >= corridor->count) break; /* past the end of the corridor */
-            extend_crossing(window, corridor, point, &other->corridor, distance_m, own_part, other_part);
-        }
-}
-
-/* When an agent would be on the crossed part of its corridor, if nothing stopped it. */
-typedef struct passage {
-    float gap_m; /* from its front */
-    float arrive_s, leave_s;
-} passage;
-
-static passage passage_of(const drv_driven *own, crossed_part part) {
-    const drv_follower *follower = &own->follower;
-    const float front_m = own->corridor.first_m - own->corridor.half_length_m;
-    const float gap_m = front_m + (float)(part.first - 1) * drv_path_pitch_m; /* it may begin before the point */
-    const float leave_m = front_m + (float)part.last * drv_path_pitch_m + follower->length_m;
-    const float speed_mps = drv_larger(0.0f, follower->speed_mps);
-    return (passage){gap_m, drv_idm_travel_time_s(follower->driver, speed_mps, own->top_mps, gap_m),
-                     drv_idm_travel_time_s(follower->driver, speed_mps, own->top_mps, leave_m)};
-}
-
-/* Stops the agent that arrives second where two paths cross, unless the other has left by then. Of two that arrive
- * together, that of the lower index goes first. */
-static void yield_to_first(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t other) {
-    /* when each is where the paths cross */
-    drv_driven *a = &driver->driven[agent], *b = &driver->driven[other];
-    const float *width_m = world->scene->width_m;
-    crossed_part a_part, b_part;
-    const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
-    find_crossing(&driver->window, a, b, drv_larger(drv_min_crossing_distance_m, apart_m), &a_part, &b_part);
-    if (a_part.last < 0) return;
-    const passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
-
-    /* the second one waits */
-    const bool a_goes_first = of_a.arrive_s <= of_b.arrive_s;
-    drv_driven *second = a_goes_first ? b : a;
-    const passage later = a_goes_first ? of_b : of_a, earlier = a_goes_first ? of_a : of_b;
-    if (later.arrive_s < earlier.leave_s + clearance_s) drv_keep_gap(&second->follower, later.gap_m, 0.0f);
-}
-
 static bool is_oncoming(const drv_world *world, int32_t agent, int32_t other) {
     const float turn_cos = world->cos_heading[agent] * world->cos_heading[other] +
                            world->sin_heading[agent] * world->sin_heading[other];
     return turn_cos < oncoming_cos && drv_forecast_m(world->speed_mps[other]) > 0.0f;
 }
 
-/* Keeps the gap to another vehicle if it is ahead; returns whether it is. */
+/* Keeps the gap to another vehicle if it is ahead; returns whether it is, in the direction of the path. */
 static bool follows(const drv_world *world, drv_driven *own, int32_t agent, int32_t other) {
     drv_lead lead;
     if (is_far(world, own, other) || is_oncoming(world, agent, other)) return false;
     if (!drv_corridor_lead(world, &own->corridor, other, &lead)) return false;
+    const float before_mps2 = own->follower.acceleration_mps2;
     drv_keep_gap(&own->follower, lead.gap_m, lead.speed_mps);
-    return true;
+    const bool is_agent = other < world->scene->num_agents && drives(world, other);
+    if (own->follower.acceleration_mps2 < before_mps2) {
+        own->leads = is_agent ? other : -1;
+        own->lead_gap_m = lead.gap_m;
+    }
+    if (!is_agent) own->reach_m = drv_smaller(own->reach_m, lead.gap_m + reach_s * lead.speed_mps);
+    return lead.turn_cos > drv_stream_cos;
+}
+
+/* Stops an agent at lights, and at stop signs where it has not stopped yet. */
+static void obey(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
+    const drv_scene *scene = world->scene;
+    const drv_stop_lines *lines = &driver->stop_lines;
+    if (!drv_has_traffic_controls(world) || lines->count == 0) return;
+    drv_driven *own = &driver->driven[agent];
+    const int32_t path = own->path;
+    const float front_m = own->path_m + own->corridor.half_length_m, speed_mps = own->follower.speed_mps;
+    for (int32_t i = lines->start[path]; i < lines->start[path + 1]; i++) {
+        const float gap_m = lines->at_m[i] - front_m;
+        const int32_t control = lines->control[i];
+        if (!(gap_m > 0.0f && gap_m <= own->corridor.length_m)) continue;
+        if (scene->has_height && drv_differs_in_level(world, world->z_m[agent], scene->control_z_m[control])) continue;
+        const uint8_t kind = scene->control_kind[control];
+        const bool stops_for_light =
+            kind == DRV_TRAFFIC_LIGHT &&
+            drv_light_holds(world->light_state[control], drv_agent_idm.hardest_braking_mps2, speed_mps, gap_m);
+        const bool stops_for_sign = kind == DRV_STOP_SIGN && !world->stopped_at_sign[agent];
+        if (!stops_for_light && !stops_for_sign) continue;
+        drv_keep_gap(&own->follower, gap_m, 0.0f);
+        own->reach_m = drv_smaller(own->reach_m, gap_m);
+    }
+}
+
+/* Finds the zone that an agent is in, and the next one. */
+static void find_zones(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
+    drv_driven *own = &driver->driven[agent];
+    own->zone_gap_m = own->zone_exit_m = INFINITY;
+    own->inside_m = -1.0f;
+    own->zone_yields = false;
+    const drv_zones *zones = &driver->zones;
+    const bool has_lines = drv_has_traffic_controls(world) && driver->stop_lines.count > 0;
+    const int32_t path = own->path;
+    const float front_m = own->path_m + own->corridor.half_length_m, length_m = own->follower.length_m;
+    for (int32_t zone = driver->zone_start[path]; zone < driver->zone_start[path + 1]; zone++) {
+        const float start_m = has_lines ? driver->stop_lines.zone_start_m[zone] : zones->enter_m[zone];
+        const float exit_m = zones->leave_m[zone] + length_m - front_m;
+        if (exit_m < 0.0f) continue;
+        if (start_m <= front_m) {
+            own->inside_m = exit_m;
+            continue;
+        }
+        own->zone_gap_m = start_m - front_m;
+        own->zone_exit_m = exit_m;
+        own->zone_yields = has_lines && driver->stop_lines.zone_yields[zone];
+        return;
+    }
+}
+
+/* What the front of an agent can drive until something that stands ahead of it, or of the agents ahead of it, ends its
+ * way. */
+static void find_reach(const drv_world *world, drv_lane_driver *driver, int32_t agent) {
+    float way_m = 0.0f, reach_m = INFINITY;
+    int32_t at = agent;
+    for (int32_t turn = 0; turn < world->scene->num_agents; turn++) {
+        const drv_driven *own = &driver->driven[at];
+        reach_m = drv_smaller(reach_m, way_m + own->reach_m);
+        if (own->leads < 0) break;
+        const drv_driven *lead = &driver->driven[own->leads];
+        way_m += own->lead_gap_m;
+        if (lead->follower.speed_mps < drv_rests_below_mps) {
+            reach_m = drv_smaller(reach_m, way_m);
+            break;
+        }
+        way_m += lead->follower.length_m;
+        at = own->leads;
+    }
+    driver->driven[agent].way_m = reach_m;
+}
+
+/* Keeps an agent out of a zone that it could not leave, and sets the points of its corridor that its front can be
+ * at. */
+static void claim(drv_driven *own) {
+    const drv_corridor *corridor = &own->corridor;
+    drv_follower *follower = &own->follower;
+    float way_m = own->way_m;
+    if (own->zone_gap_m < INFINITY && way_m < own->zone_exit_m + follower->driver.min_gap_m &&
+        drv_can_stop(follower, own->zone_gap_m)) {
+        /* farther away, the vehicles ahead may still make room */
+        if (own->zone_gap_m <= drv_decides_m(follower)) drv_keep_gap(follower, own->zone_gap_m, 0.0f);
+        way_m = drv_smaller(way_m, own->zone_gap_m);
+    }
+    const float claimed_m = drv_smaller(way_m, corridor->length_m) + corridor->half_length_m;
+    const int32_t points = (int32_t)((claimed_m - corridor->first_m) / drv_path_pitch_m) + 1;
+    own->claimed = points < 0 ? 0 : points < corridor->count ? points : corridor->count;
+    own->led_mps2 = follower->acceleration_mps2;
+    own->waits_for = own->leads;
+    own->yields = false;
 }
 
 /* ---- all ---- */
 
 /* Lowers the acceleration of an agent to what the vehicles near it allow, and the accelerations of the agents of higher
- * index to what this agent allows. */
+ * index that are behind it to what it allows. Pairs of agents of which none is ahead are left to the precedence. */
 static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent, float reach_m) {
     drv_driven *own = &driver->driven[agent];
+    uint64_t *pairs = driver->pairs + agent * driver->pair_words;
     const int32_t near =
         drv_corridor_near(world, &scratch->on_map, agent, &own->corridor, reach_m, driver->near);
     for (int32_t i = 0; i < near; i++) {
@@ -269,7 +323,7 @@ static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver 
             if (other < agent) continue; /* the pair was considered there */
             const bool is_behind = follows(world, own, agent, other);
             const bool is_ahead = follows(world, &driver->driven[other], other, agent);
-            if (!is_behind && !is_ahead) yield_to_first(world, driver, agent, other);
+            if (!is_behind && !is_ahead) pairs[other / 64] |= (uint64_t)1 << (other % 64);
             continue;
         }
         drv_crossing crossing;
@@ -282,8 +336,9 @@ static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver 
 /* The wheel angle by pure pursuit (Coulter 1992) of a point ahead, on the arc of the kinematic bicycle. */
 static float pursuit_steering(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
     const drv_paths *window = &driver->window;
-    const float time_s = drv_larger(aim_s, 2.0f * world->scene->dt_s);
-    const float aim_m = drv_clip(time_s * world->speed_mps[agent], nearest_aim_m, farthest_aim_m);
+    const float time_s = drv_larger(aim_s, 2.0f * world->scene->dt_s), turn_rad = first_turn_rad(world, agent);
+    const float farthest_m = turn_rad > coarse_turn_rad ? coarse_aim_m : farthest_aim_m;
+    const float aim_m = drv_clip(time_s * world->speed_mps[agent], nearest_aim_m, farthest_m);
     const drv_path_place place = drv_path_place_at(window, agent, driver->driven[agent].ahead_m + aim_m);
     const float dx = drv_between(window->x_m, place) - world->x_m[agent];
     const float dy = drv_between(window->y_m, place) - world->y_m[agent];
@@ -294,7 +349,13 @@ static float pursuit_steering(const drv_world *world, const drv_lane_driver *dri
      * 2 sin(sideslip) / wheelbase. It meets the aim where sin(bearing - sideslip) = distance sin(sideslip) /
      * wheelbase. The bounds of 0.1 m, here and above, keep the quotients finite. */
     const float wheelbase_m = drv_wheelbase_share * world->scene->length_m[agent];
-    return drv_arc_tangent(2.0f * wheelbase_m * aim_sin / drv_larger(0.1f, away_m + wheelbase_m * aim_cos));
+    const float steering_rad =
+        drv_arc_tangent(2.0f * wheelbase_m * aim_sin / drv_larger(0.1f, away_m + wheelbase_m * aim_cos));
+    /* At high speed one step with the first bin turns more than a long arc would, which is rounded to no bin: that bin,
+     * where the heading after it is nearer to the aim. */
+    const float bin_rad = first_bin_rad(world, agent);
+    if (!(turn_rad > coarse_turn_rad && fabsf(steering_rad) < bin_rad)) return steering_rad;
+    return fabsf(aim_sin) > 0.5f * turn_rad ? (aim_sin > 0.0f ? bin_rad : -bin_rad) : 0.0f;
 }
 
 /* The acceleration of an agent; braking ends at rest, also where the config allows reverse. */
@@ -302,7 +363,12 @@ static float acceleration_of(const drv_world *world, const drv_lane_driver *driv
     const drv_driven *own = &driver->driven[agent];
     const float dt_s = world->scene->dt_s, speed_mps = own->follower.speed_mps;
     const float allowed_mps = drv_path_speed(&driver->window, agent, own->ahead_m + drv_larger(0.0f, speed_mps * dt_s));
-    return drv_larger(drv_bounded_acceleration(&own->follower, allowed_mps, dt_s), -speed_mps / dt_s);
+    const float bounded_mps2 = drv_bounded_acceleration(&own->follower, allowed_mps, dt_s);
+    /* Of a slow vehicle little deceleration is left, which bins of discrete actions round to none: it would creep
+     * on. */
+    if (speed_mps < creep_mps && bounded_mps2 < 0.0f && world->config->min_speed_mps >= 0.0f)
+        return -own->follower.driver.hardest_braking_mps2;
+    return drv_larger(bounded_mps2, -speed_mps / dt_s);
 }
 
 void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver,
@@ -317,19 +383,32 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
         drv_driven *own = &driver->driven[agent];
         const float speed_mps = world->speed_mps[agent], look_ahead_m = drv_look_ahead_m(speed_mps);
         float shift_m;
+        drv_path_choose(world, scratch, driver, agent);
         own->ahead_m = fill_window(world, driver, agent, standing, &shift_m);
         own->corridor = drv_corridor_of(world, &driver->window, agent, own->ahead_m, agent, look_ahead_m);
         own->corridor.shift_m = shift_m;
         bound_corridor(&driver->window, own);
         own->top_mps = drv_larger(drv_min_desired_mps, drv_path_speed(&driver->window, agent, own->ahead_m));
         /* it accelerates until it has the speed of the path, see acceleration_of */
-        own->follower = drv_follower_of(agent_idm, speed_mps, INFINITY, world->scene->length_m[agent]);
+        own->follower = drv_follower_of(drv_agent_idm, speed_mps, INFINITY, world->scene->length_m[agent]);
+        own->reach_m = INFINITY;
+        own->leads = -1;
+        own->is_released = false;
+        obey(world, driver, agent);
+        find_zones(world, driver, agent);
         reach_m = drv_larger(reach_m, look_ahead_m);
     }
 
     /* what the others allow */
+    for (int32_t i = 0; i < agents * driver->pair_words; i++) driver->pairs[i] = 0;
     for (int32_t agent = 0; agent < agents; agent++)
         if (drives(world, agent)) react(world, scratch, driver, agent, reach_m);
+    drv_path_choice_react(world, driver);
+    for (int32_t agent = 0; agent < agents; agent++)
+        if (drives(world, agent)) find_reach(world, driver, agent);
+    for (int32_t agent = 0; agent < agents; agent++)
+        if (drives(world, agent)) claim(&driver->driven[agent]);
+    drv_precedence_settle(world, driver);
 
     /* the controls */
     for (int32_t agent = 0; agent < world->sizes.agents; agent++) {

@@ -7,27 +7,68 @@
 #include "step/following.h"
 #include "step/state.h"
 
-/* Points of a path that a driver considers ahead of an agent: 62 m, the stopping distance at 17 m/s. */
-enum { DRV_WINDOW_POINTS = 32 };
+/* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
+static const drv_idm drv_agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
+
+/* Directions that differ by less than 25 degrees are of one stream of traffic. */
+static const float drv_stream_cos = 0.906f;
+
+/* Points of a path that a driver considers ahead of an agent: 126 m, the stopping distance at 30 m/s. */
+enum { DRV_WINDOW_POINTS = 64 };
 
 _Static_assert((DRV_WINDOW_POINTS - 1) * DRV_PATH_PITCH_M < DRV_PATH_RUN_OUT_M, "a path is longer than a window");
 
+/* An agent that has to change to its next path, and the vehicles ahead of it and behind it there. */
+typedef struct drv_wish {
+    bool exists, is_urgent;  /* the lane that it is on ends soon */
+    bool is_changing;        /* it does */
+    float end_gap_m;         /* what its front can drive on the path that it is on; INFINITY: it need not change */
+    int32_t ahead, behind;   /* vehicles; -1 none */
+    float ahead_gap_m, ahead_mps, behind_gap_m, behind_mps;
+} drv_wish;
+
 /* One agent in the step that is planned. */
 typedef struct drv_driven {
-    float ahead_m; /* of the agent, along its window from the first point */
+    int32_t path;  /* that it follows */
+    float path_m;  /* of the agent, along its path */
+    float left_m;  /* by which it is to the left of it */
+    drv_wish wish; /* to change to another path */
+    float ahead_m; /* along its window from the first point */
     float top_mps; /* the speed of the path there */
     drv_corridor corridor;
     float middle_x_m, middle_y_m, half_x_m, half_y_m; /* the rectangle around the points of the corridor */
     drv_follower follower;
+    float reach_m;    /* what its front can drive, for stop lines and for what stands ahead; INFINITY: no limit */
+    float way_m;      /* the same, also for what stands ahead of the agents ahead */
+    int32_t claimed;  /* points of the corridor up to there */
+    float zone_gap_m; /* from its front to the start, or stop line, of the next zone; INFINITY: there is none */
+    float zone_exit_m; /* what its front drives until its rear has left that zone */
+    float inside_m;   /* what its front drives until it has left the zone that it is in; -1: it is in none */
+    bool zone_yields; /* it is at a stop or yield sign there */
+    float led_mps2;   /* its acceleration where no path crosses its own */
+    int32_t leads;    /* the agent ahead that allows it the least acceleration; -1: none, or something else does */
+    float lead_gap_m; /* to that agent */
+    int32_t waits_for; /* the agent that allows it the least acceleration; -1: none */
+    bool yields;      /* that one crosses its path, and is not ahead on it */
+    bool is_released; /* it goes before all that stand, so that vehicles that wait for each other drive on */
 } drv_driven;
 
 struct drv_lane_driver {
     drv_scene *scene;
-    drv_paths paths; /* of the agents; in a block of their own */
+    drv_paths paths;           /* of the agents; in a block of their own */
+    int32_t *path_start;       /* the paths of agent i are path_start[i] to path_start[i + 1] */
+    float *change_from_m, *change_to_m; /* where each changes to the next one, along the path */
+    float *width_m;            /* of the agent of each path */
+    drv_zones zones;           /* where the paths cross before their goals; in a block of their own */
+    int32_t *zone_start;       /* the zones of path i are zone_start[i] to zone_start[i + 1] */
+    drv_stop_lines stop_lines; /* that the paths cross; in a block of their own */
     /* Scratch memory of a call. */
     drv_paths window;   /* DRV_WINDOW_POINTS of the path of each agent, moved to pass what stands there */
     drv_driven *driven; /* one per agent */
     int32_t *near, *standing; /* indices in on_map, and vehicles; as many as vehicles */
+    uint64_t *pairs;   /* pair_words per agent; bit b of agent a < b: neither is ahead of the other on its path */
+    int32_t pair_words;
+    int32_t *visited;  /* one per agent */
 };
 
 /* Writes the controls of the agents of a world, which is in the driver's scene. */

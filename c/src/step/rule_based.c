@@ -13,8 +13,6 @@
 #include "step/stopping.h"
 #include "step/vehicle_box.h"
 
-/* Distance from a zone, beyond that for comfortable braking, at which a vehicle decides whether to enter it. */
-static const float decision_margin_m = 2.0f;
 /* Free length ahead of and behind a vehicle that enters the map. */
 static const float entry_gap_m = 3.0f;
 
@@ -107,9 +105,8 @@ static void give_way(drv_world *world, const drv_scratch *scratch, int32_t claim
     const float speed_mps = follower->speed_mps;
     const bool stands = speed_mps < drv_rests_below_mps;
     /* farther away, the vehicle ahead may still make room */
-    const float decides_m = decision_margin_m + speed_mps * speed_mps / (2.0f * follower->driver.braking_mps2);
-    const bool is_full =
-        !own->exit_is_free && drv_can_stop(follower, own->zone_gap_m) && own->zone_gap_m <= decides_m;
+    const bool is_full = !own->exit_is_free && drv_can_stop(follower, own->zone_gap_m) &&
+                         own->zone_gap_m <= drv_decides_m(follower);
     const bool is_held = is_full || (stands && follower->acceleration_mps2 <= 0.0f);
     /* at a sign it keeps its turn while others pass */
     const bool loses_turn = drv_zone_yields(world, own->zone) ? own->exit_is_blocked : is_held;

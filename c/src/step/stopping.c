@@ -6,18 +6,8 @@
 #include "step/corridor.h"
 #include "step/rule_based.h"
 
-/* Deceleration beyond which a vehicle goes on at yellow. */
-static const float yellow_braking_mps2 = 3.0f;
 /* For how long a vehicle stands before a stop sign. */
 static const float stop_sign_s = 1.0f;
-
-/* Whether a vehicle at a speed has to stop for a light that is this far ahead. One that cannot stop goes on. */
-static bool light_holds(uint8_t state, float hardest_mps2, float speed_mps, float gap_m) {
-    if (state != DRV_LIGHT_RED && state != DRV_LIGHT_YELLOW) return false;
-    const float braking_mps2 =
-        state == DRV_LIGHT_RED ? hardest_mps2 : drv_smaller(yellow_braking_mps2, hardest_mps2);
-    return speed_mps * speed_mps < 2.0f * braking_mps2 * gap_m;
-}
 
 /* Counts the steps for which a vehicle has stood before the stop sign ahead of it; a vehicle that has stood long enough
  * may go until it is past the line. */
@@ -42,7 +32,7 @@ static float stop_of(drv_world *world, int32_t path, int32_t vehicle) {
         const int32_t control = lines->control[i];
         const uint8_t kind = scene->control_kind[control];
         if (kind == DRV_STOP_SIGN) sign_m = drv_smaller(sign_m, lines->at_m[i]);
-        if (kind == DRV_TRAFFIC_LIGHT && light_holds(world->light_state[control], hardest_mps2, speed_mps, gap_m))
+        if (kind == DRV_TRAFFIC_LIGHT && drv_light_holds(world->light_state[control], hardest_mps2, speed_mps, gap_m))
             stop_m = drv_smaller(stop_m, lines->at_m[i]);
     }
     world->sign_steps[path] = counted_stand(world, path, speed_mps, sign_m - front_m);

@@ -9,6 +9,18 @@
 /* A vehicle stops for a sign if it is slower than this, this near to the stop line, before it crosses the line. */
 static const float drv_stop_speed_mps = 0.2f, drv_stop_zone_m = 3.0f;
 
+/* Deceleration beyond which a vehicle goes on at yellow. */
+static const float drv_yellow_braking_mps2 = 3.0f;
+
+/* Whether a vehicle that brakes with `hardest_mps2` at most has to stop for a light this far ahead. One that cannot
+ * stop goes on. */
+static inline bool drv_light_holds(uint8_t state, float hardest_mps2, float speed_mps, float gap_m) {
+    if (state != DRV_LIGHT_RED && state != DRV_LIGHT_YELLOW) return false;
+    const float braking_mps2 =
+        state == DRV_LIGHT_RED ? hardest_mps2 : drv_smaller(drv_yellow_braking_mps2, hardest_mps2);
+    return speed_mps * speed_mps < 2.0f * braking_mps2 * gap_m;
+}
+
 /* Whether lights and signs have an effect on the agents of a world. */
 static inline bool drv_has_traffic_controls(const drv_world *world) { return world->sizes.control_agents > 0; }
 

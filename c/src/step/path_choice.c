@@ -1,0 +1,207 @@
+/* Which of its paths does an agent follow, and when does it change to the next one? */
+#include "step/path_choice.h"
+
+#include <math.h>
+
+#include "math/geometry.h"
+#include "step/height.h"
+#include "step/path_nearest.h"
+
+/* Points at which the path leads against the agent's heading count as farther away: twice this, 144 m2, is added to
+ * their squared distance, as if they were 12 m away. So the place of an agent on a path that crosses itself is on the
+ * part that it drives along. */
+static const float wrong_way_m2 = 72.0f;
+/* How far ahead and behind vehicles on the other path matter: the distance in which one at 30 m/s stops, and 20 m. */
+static const float change_reach_m = 130.0f;
+/* The shortest gaps ahead and behind: the gap at rest and half of the headway, and what braking takes until the faster
+ * one is as slow as the other one. It brakes harder as the end of the lane nears. */
+static const float headway_share = 0.5f, gentle_mps2 = 2.0f, urgent_mps2 = 4.0f;
+/* An agent that is this far on its way to the other lane turns back only from vehicles nearer than this. At rest this
+ * gap is enough, too, and slow vehicles need more by what they drive in slow_s. */
+static const float underway_m = 0.5f, turning_back_m = 0.5f, slow_s = 0.5f;
+/* Way that a change takes from the last place for it on, where an agent waits for a gap. */
+static const float change_length_m = 15.0f;
+/* The lane that an agent is on ends soon where less is left of it than this. */
+static const float urgent_s = 6.0f, urgent_m = 40.0f;
+/* A vehicle is on a path if its lateral gap to one that drives there would be smaller; also one that changes to it, by
+ * where it is after this time. */
+static const float path_gap_beside_m = 0.3f, changed_s = 1.5f, changed_m = 10.0f;
+/* The hardest braking for a gap that is not needed yet: of the agent that wishes to change, and of the one behind. */
+static const float matching_mps2 = 1.5f, courtesy_mps2 = 2.0f;
+
+/* ---- places ---- */
+
+/* Where a vehicle is relative to a path. */
+typedef struct path_spot {
+    float along_m, left_m;
+} path_spot;
+
+static path_spot spot_on(const drv_paths *paths, int32_t path, drv_point at, drv_point ahead) {
+    const int32_t start = paths->point_start[path], end = paths->point_start[path + 1] - DRV_WINDOW_POINTS;
+    const int32_t nearest = drv_path_nearest(paths, start, end, at, ahead, wrong_way_m2);
+    const drv_path_offset there = drv_path_offset_from(paths, nearest, at);
+    return (path_spot){(float)(nearest - start) * drv_path_pitch_m + there.along_m, there.left_m};
+}
+
+static drv_point place_of(const drv_world *world, int32_t vehicle) {
+    return (drv_point){world->x_m[vehicle], world->y_m[vehicle]};
+}
+
+static drv_point direction_of(const drv_world *world, int32_t vehicle) {
+    return (drv_point){world->cos_heading[vehicle], world->sin_heading[vehicle]};
+}
+
+/* Lets an agent follow a path. */
+static void follow(drv_driven *own, int32_t path, path_spot spot) {
+    own->path = path;
+    own->path_m = drv_larger(0.0f, spot.along_m);
+    own->left_m = spot.left_m;
+}
+
+/* ---- the vehicles on the other path ---- */
+
+/* Whether a vehicle is on a path, or changes to it; writes how far it is ahead of an agent along it. */
+static bool is_on_path(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t other,
+                       int32_t path, float agent_m, float *ahead_m) {
+    /* its place */
+    const drv_paths *paths = &driver->paths;
+    const int32_t start = paths->point_start[path], end = paths->point_start[path + 1] - 1;
+    const int32_t here = start + (int32_t)(agent_m / drv_path_pitch_m);
+    const int32_t reach = (int32_t)(change_reach_m / drv_path_pitch_m);
+    const int32_t low = here - reach > start ? here - reach : start, high = here + reach < end ? here + reach : end;
+    const drv_point at = place_of(world, other), ahead = direction_of(world, other);
+    const int32_t nearest = drv_path_nearest(paths, low, high, at, ahead, wrong_way_m2);
+    const drv_path_offset there = drv_path_offset_from(paths, nearest, at);
+    *ahead_m = (float)(nearest - start) * drv_path_pitch_m + there.along_m - agent_m;
+    if (fabsf(there.along_m) > drv_path_pitch_m) return false; /* before or past it */
+    const float apart_m =
+        0.5f * (world->scene->width_m[agent] + world->scene->width_m[other]) + path_gap_beside_m;
+    if (fabsf(there.left_m) < apart_m) return true;
+
+    /* where it is going to be */
+    if (other >= agent || world->status[other] != DRV_DRIVING || !driver->driven[other].wish.is_changing) return false;
+    const float driven_m = drv_larger(changed_m, changed_s * world->speed_mps[other]);
+    const int32_t point = driver->window.point_start[other] + (int32_t)(driven_m / drv_path_pitch_m);
+    const drv_point then = {driver->window.x_m[point], driver->window.y_m[point]};
+    const int32_t near_then = drv_path_nearest(paths, low, high, then, ahead, wrong_way_m2);
+    return fabsf(drv_path_offset_from(paths, near_then, then).left_m) < apart_m;
+}
+
+/* Finds the vehicles ahead of an agent and behind it on another path. */
+static void find_gaps(const drv_world *world, const drv_scratch *scratch, drv_lane_driver *driver, int32_t agent,
+                      int32_t path, float agent_m) {
+    const drv_scene *scene = world->scene;
+    const drv_on_map *on_map = &scratch->on_map;
+    drv_wish *wish = &driver->driven[agent].wish;
+    wish->ahead = wish->behind = -1;
+    wish->ahead_gap_m = wish->behind_gap_m = INFINITY;
+    for (int32_t i = 0; i < on_map->count; i++) {
+        const int32_t other = on_map->vehicle[i];
+        const float dx = on_map->x_m[i] - world->x_m[agent], dy = on_map->y_m[i] - world->y_m[agent];
+        float ahead_m;
+        if (other == agent || dx * dx + dy * dy > change_reach_m * change_reach_m || drv_is_apart(world, agent, other))
+            continue;
+        if (!is_on_path(world, driver, agent, other, path, agent_m, &ahead_m)) continue;
+        const float gap_m = fabsf(ahead_m) - 0.5f * (scene->length_m[agent] + scene->length_m[other]);
+        const float speed_mps = drv_larger(0.0f, world->speed_mps[other]);
+        const bool is_ahead = ahead_m > 0.0f || (ahead_m == 0.0f && other < agent);
+        if (is_ahead && gap_m < wish->ahead_gap_m) {
+            wish->ahead = other;
+            wish->ahead_gap_m = gap_m;
+            wish->ahead_mps = speed_mps;
+        } else if (!is_ahead && gap_m < wish->behind_gap_m) {
+            wish->behind = other;
+            wish->behind_gap_m = gap_m;
+            wish->behind_mps = speed_mps;
+        }
+    }
+}
+
+/* The gap that a vehicle accepts behind another one. */
+static float accepted_gap_m(drv_idm driver, float speed_mps, float lead_mps, float braking_mps2) {
+    const float closing_m = drv_larger(0.0f, speed_mps * speed_mps - lead_mps * lead_mps) / (2.0f * braking_mps2);
+    const float least_m = drv_smaller(driver.min_gap_m, turning_back_m + slow_s * speed_mps);
+    return least_m + headway_share * driver.headway_s * speed_mps + closing_m;
+}
+
+/* Whether the gaps on the other path are long enough for an agent. */
+static bool accepts(const drv_wish *wish, float speed_mps, bool is_underway) {
+    if (is_underway) return wish->ahead_gap_m > turning_back_m && wish->behind_gap_m > turning_back_m;
+    const float braking_mps2 = wish->is_urgent ? urgent_mps2 : gentle_mps2;
+    return wish->ahead_gap_m > accepted_gap_m(drv_agent_idm, speed_mps, wish->ahead_mps, braking_mps2) &&
+           wish->behind_gap_m > accepted_gap_m(drv_agent_idm, wish->behind_mps, speed_mps, braking_mps2);
+}
+
+/* ---- all ---- */
+
+/* Returns the path that an agent is nearest to of those that it is beside, the first of equally near ones; writes its
+ * place there. */
+static int32_t nearest_path(const drv_world *world, const drv_lane_driver *driver, int32_t agent, path_spot *spot) {
+    const drv_paths *paths = &driver->paths;
+    const drv_point at = place_of(world, agent), ahead = direction_of(world, agent);
+    const int32_t start = drv_start_of(world, agent);
+    const int32_t first = driver->path_start[start], end = driver->path_start[start + 1];
+    int32_t found = -1;
+    for (int32_t path = first; path < end; path++) {
+        const path_spot there = spot_on(paths, path, at, ahead);
+        const bool is_beside = path == first || there.along_m >= 0.0f;
+        const bool has_ended = path + 1 < end && there.along_m > drv_path_length_m(paths, path) - DRV_PATH_RUN_OUT_M;
+        if (found >= 0 && (!is_beside || has_ended || !(fabsf(there.left_m) < fabsf(spot->left_m)))) continue;
+        found = path;
+        *spot = there;
+    }
+    return found;
+}
+
+void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent) {
+    /* the path that it is on */
+    drv_driven *own = &driver->driven[agent];
+    own->wish = (drv_wish){.end_gap_m = INFINITY, .ahead = -1, .behind = -1};
+    const int32_t start = drv_start_of(world, agent);
+    path_spot spot = {0.0f, 0.0f};
+    const int32_t path = nearest_path(world, driver, agent, &spot);
+    follow(own, path, spot);
+    if (path + 1 == driver->path_start[start + 1]) return;
+
+    /* whether it wishes to change to the next one */
+    const float front_m = own->path_m + 0.5f * world->scene->length_m[agent];
+    const float speed_mps = drv_larger(0.0f, world->speed_mps[agent]);
+    own->wish.end_gap_m = driver->change_to_m[path] - front_m;
+    if (front_m < driver->change_from_m[path] || own->wish.end_gap_m < -change_length_m) return;
+    const path_spot next = spot_on(&driver->paths, path + 1, place_of(world, agent), direction_of(world, agent));
+    if (next.along_m < 0.0f) return;
+    own->wish.exists = true;
+    own->wish.is_urgent = own->wish.end_gap_m < urgent_m + urgent_s * speed_mps;
+
+    /* whether it does */
+    find_gaps(world, scratch, driver, agent, path + 1, next.along_m);
+    const bool is_underway = fabsf(own->left_m) > underway_m && own->left_m * next.left_m < 0.0f;
+    if (!accepts(&own->wish, speed_mps, is_underway)) return;
+    own->wish.is_changing = true;
+    own->wish.end_gap_m = INFINITY;
+    follow(own, path + 1, next);
+}
+
+/* Lowers the acceleration of an agent to what keeps a gap, but brakes no harder than `hardest_mps2` for it. */
+static void make_gap(drv_driven *own, float gap_m, float lead_mps, float hardest_mps2) {
+    drv_follower wished = own->follower;
+    drv_keep_gap(&wished, gap_m, lead_mps);
+    const float wished_mps2 = drv_larger(wished.acceleration_mps2, -hardest_mps2);
+    own->follower.acceleration_mps2 = drv_smaller(own->follower.acceleration_mps2, wished_mps2);
+}
+
+void drv_path_choice_react(const drv_world *world, drv_lane_driver *driver) {
+    for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
+        if (world->status[agent] != DRV_DRIVING) continue;
+        drv_driven *own = &driver->driven[agent];
+        const drv_wish *wish = &own->wish;
+        if (wish->end_gap_m < INFINITY) drv_keep_gap(&own->follower, wish->end_gap_m, 0.0f);
+        if (!wish->exists || wish->is_changing) continue;
+        if (wish->ahead >= 0) make_gap(own, wish->ahead_gap_m, wish->ahead_mps, matching_mps2);
+        /* one that is already beside it passes instead */
+        if (!wish->is_urgent || wish->behind < 0 || wish->behind_gap_m < turning_back_m) continue;
+        if (wish->behind >= world->scene->num_agents) continue;
+        if (world->status[wish->behind] != DRV_DRIVING) continue;
+        make_gap(&driver->driven[wish->behind], wish->behind_gap_m, own->follower.speed_mps, courtesy_mps2);
+    }
+}

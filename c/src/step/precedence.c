@@ -1,0 +1,253 @@
+/* Which of two agents whose paths cross goes first? */
+#include "step/precedence.h"
+
+#include "math/bits.h"
+#include "math/geometry.h"
+#include "math/vector.h"
+#include "step/path_crossing.h"
+#include "step/rule_based.h"
+
+/* Where two paths leave a smaller gap between the vehicles on them, one of the vehicles waits, whatever the directions
+ * of the paths. */
+static const float path_gap_m = 0.4f, any_cos = 2.0f;
+/* One agent is where paths cross only this long after the other one has left. */
+static const float clearance_s = 0.5f;
+/* The hardest braking for an agent ahead where paths join, if there is time. */
+static const float zip_mps2 = 2.0f;
+/* An agent is held where it accelerates by less than this: at rest, it is within 1.6 m of where it stops. */
+static const float held_mps2 = 0.3f;
+
+/* ---- where paths cross ---- */
+
+/* Tests DRV_WIDTH points of a window from `first` on. Bit i: point `first` + i is within a distance of the rectangle
+ * around an agent's corridor; only such points can be within that distance of a point of the corridor. */
+static uint32_t bits_near(const drv_paths *window, int32_t first, const drv_driven *other, float distance_m) {
+    const float reach_m = distance_m + drv_rounding_m;
+    const drv_floats x = drv_load(window->x_m + first) - drv_splat(other->middle_x_m);
+    const drv_floats y = drv_load(window->y_m + first) - drv_splat(other->middle_y_m);
+    return drv_movemask(drv_mask_le(drv_abs(x), drv_splat(other->half_x_m + reach_m)) &
+                        drv_mask_le(drv_abs(y), drv_splat(other->half_y_m + reach_m)));
+}
+
+/* The part of what an agent claims, from the first point to the last, that is too near to what another one claims; last
+ * is -1 where none is. */
+typedef struct crossed_part {
+    int32_t first, last;
+} crossed_part;
+
+/* Extends these parts of two agents by a point of the first and the points of the second that are too near to it. */
+static void extend_crossing(const drv_paths *window, const drv_driven *own, int32_t point, const drv_driven *other,
+                            float distance_m, crossed_part *own_part, crossed_part *other_part) {
+    const int32_t own_first = own->corridor.first, other_first = other->corridor.first;
+    for (int32_t k = 0; k < other->claimed; k += DRV_WIDTH) {
+        const uint32_t bits = drv_crossing_bits(window, own_first + point, window, other_first + k,
+                                                other_first + other->claimed - 1, distance_m, any_cos);
+        if (!bits) continue;
+        const int32_t low = k + drv_lowest_bit(bits), high = k + drv_highest_bit(bits);
+        if (own_part->last < 0) own_part->first = point;
+        own_part->last = point;
+        if (low < other_part->first) other_part->first = low;
+        if (high > other_part->last) other_part->last = high;
+    }
+}
+
+/* Finds these parts. */
+static void find_crossing(const drv_paths *window, const drv_driven *own, const drv_driven *other, float distance_m,
+                          crossed_part *own_part, crossed_part *other_part) {
+    *own_part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
+    for (int32_t first = 0; first < own->claimed; first += DRV_WIDTH)
+        for (uint32_t bits = bits_near(window, own->corridor.first + first, other, distance_m); bits;
+             bits &= bits - 1) {
+            const int32_t point = first + drv_lowest_bit(bits);
+            if (point >= own->claimed) break; /* past the end of what it claims */
+            extend_crossing(window, own, point, other, distance_m, own_part, other_part);
+        }
+}
+
+/* ---- who goes first ---- */
+
+/* Whether an agent is on the crossed part of its path. */
+enum { OUTSIDE, IN_ZONE, ON_PART };
+
+/* How an agent passes the crossed part of its path, if nothing stops it there. */
+typedef struct passage {
+    float part_m; /* from its front to the part */
+    float gap_m; /* from its front to where it waits */
+    float arrive_s, leave_s;
+    int32_t place; /* OUTSIDE the zone, or else it goes on: IN_ZONE, or too fast to stop; ON_PART */
+    int32_t priority; /* -1 at a sign, 0 if it stands, else 1 */
+    float turn_s; /* when it is where it waits: the order of those outside */
+} passage;
+
+static passage passage_of(const drv_driven *own, crossed_part part) {
+    /* where the part is */
+    const drv_follower *follower = &own->follower;
+    const float front_m = own->corridor.first_m - own->corridor.half_length_m;
+    const float part_m = front_m + (float)(part.first - 1) * drv_path_pitch_m; /* it may begin before the point */
+    const float leave_m = front_m + (float)part.last * drv_path_pitch_m + follower->length_m;
+    const float speed_mps = drv_larger(0.0f, follower->speed_mps), top_mps = own->top_mps;
+    const bool is_in_next = leave_m - follower->length_m >= own->zone_gap_m;
+    const float gap_m = is_in_next ? drv_smaller(part_m, own->zone_gap_m) : part_m;
+
+    /* when the agent is there */
+    passage out = {.part_m = part_m,
+                   .gap_m = gap_m,
+                   .arrive_s = drv_idm_travel_time_s(follower->driver, speed_mps, top_mps, part_m),
+                   .leave_s = drv_idm_travel_time_s(follower->driver, speed_mps, top_mps, leave_m),
+                   .place = OUTSIDE,
+                   .priority = is_in_next && own->zone_yields ? -1 : speed_mps > drv_rests_below_mps,
+                   .turn_s = drv_idm_travel_time_s(follower->driver, speed_mps, top_mps, gap_m)};
+    if (!drv_can_stop(follower, gap_m) || (!is_in_next && part_m <= own->inside_m)) out.place = IN_ZONE;
+    if (part_m <= 0.0f) out.place = ON_PART;
+    return out;
+}
+
+/* Whether the agent of the first passage goes before that of the second; `is_lower`: its index is lower. */
+static bool goes_first(const passage *own, const passage *other, bool is_lower) {
+    if (own->place != other->place) return own->place > other->place;
+    if (own->priority * other->priority < 0) return own->priority > 0;
+    return own->turn_s < other->turn_s || (own->turn_s == other->turn_s && is_lower);
+}
+
+/* Whether an agent is released to go before another one, which stands and is not in its way. */
+static bool passes_standing(const drv_driven *own, const drv_driven *other, const passage *of_other) {
+    return own->is_released && other->follower.speed_mps < drv_rests_below_mps && of_other->place != ON_PART;
+}
+
+/* Lowers the acceleration of an agent to what another one, where the paths cross, allows. */
+static void wait_for(drv_driven *own, float gap_m, int32_t other) {
+    const float before_mps2 = own->follower.acceleration_mps2;
+    drv_keep_gap(&own->follower, gap_m, 0.0f);
+    if (!(own->follower.acceleration_mps2 < before_mps2)) return;
+    own->waits_for = other;
+    own->yields = true;
+}
+
+/* Whether two paths have about the same direction where they begin to be too near: there they join, or one leads to
+ * where the other one is. */
+static bool is_joint(const drv_paths *window, const drv_driven *own, crossed_part part, const drv_driven *other,
+                     crossed_part other_part) {
+    const int32_t a = own->corridor.first + part.first, b = other->corridor.first + other_part.first;
+    const float turn_cos =
+        window->cos_heading[a] * window->cos_heading[b] + window->sin_heading[a] * window->sin_heading[b];
+    return turn_cos > drv_stream_cos;
+}
+
+/* Makes an agent follow another one that is before it where their paths join, as in a zip: their gap has to be long
+ * enough by then. */
+static void zip_behind(drv_driven *own, float joint_m, const drv_driven *other, float other_joint_m, int32_t index) {
+    /* the gap there, if the other one were on the path of this one */
+    const float gap_m = joint_m - other_joint_m - other->follower.length_m;
+    const float lead_mps = drv_larger(0.0f, other->follower.speed_mps), speed_mps = own->follower.speed_mps;
+    const float before_mps2 = own->follower.acceleration_mps2;
+    drv_follower wished = own->follower;
+    drv_keep_gap(&wished, gap_m, lead_mps);
+    /* what it takes to fall behind in time */
+    const float time_s = drv_larger(0.5f, joint_m / drv_larger(1.0f, speed_mps));
+    const float missing_m = drv_larger(0.0f, own->follower.driver.min_gap_m - gap_m) +
+                            drv_larger(0.0f, speed_mps - lead_mps) * time_s;
+    const float hardest_mps2 = drv_larger(zip_mps2, 2.0f * missing_m / (time_s * time_s));
+    const float wished_mps2 = drv_larger(wished.acceleration_mps2, -hardest_mps2);
+    if (!(wished_mps2 < before_mps2)) return;
+    own->follower.acceleration_mps2 = wished_mps2;
+    own->waits_for = index;
+    own->yields = true;
+}
+
+/* Makes the second of two agents wait where their paths cross, unless the first has left by then, or is not there
+ * before the second has left. */
+static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t other) {
+    /* when each is where the paths cross */
+    drv_driven *a = &driver->driven[agent], *b = &driver->driven[other];
+    const float *width_m = world->scene->width_m;
+    crossed_part a_part, b_part;
+    const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
+    find_crossing(&driver->window, a, b, drv_larger(drv_min_crossing_distance_m, apart_m), &a_part, &b_part);
+    if (a_part.last < 0) return;
+    const passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
+
+    /* the second one waits */
+    const bool a_is_first = passes_standing(a, b, &of_b) ||
+                            (goes_first(&of_a, &of_b, agent < other) && !passes_standing(b, a, &of_a));
+    const passage *first = a_is_first ? &of_a : &of_b, *second = a_is_first ? &of_b : &of_a;
+    if (of_a.priority * of_b.priority >= 0 && is_joint(&driver->window, a, a_part, b, b_part)) {
+        if (of_a.part_m <= of_b.part_m) zip_behind(b, of_b.part_m, a, of_a.part_m, agent);
+        else zip_behind(a, of_a.part_m, b, of_b.part_m, other);
+        return;
+    }
+    if (second->arrive_s >= first->leave_s + clearance_s || second->leave_s + clearance_s <= first->arrive_s) return;
+    wait_for(a_is_first ? b : a, second->gap_m, a_is_first ? agent : other);
+}
+
+/* ---- circles ---- */
+
+static bool is_held(const drv_driven *own) {
+    return own->follower.speed_mps < drv_rests_below_mps && own->follower.acceleration_mps2 < held_mps2;
+}
+
+/* Settles the pairs of an agent anew. */
+static void settle_again(const drv_world *world, drv_lane_driver *driver, int32_t agent) {
+    drv_driven *own = &driver->driven[agent];
+    own->follower.acceleration_mps2 = own->led_mps2;
+    own->waits_for = own->leads;
+    own->yields = false;
+    for (int32_t other = 0; other < world->scene->num_agents; other++) {
+        const int32_t low = agent < other ? agent : other, high = agent < other ? other : agent;
+        const uint64_t word = driver->pairs[low * driver->pair_words + high / 64];
+        if (low != high && word >> (high % 64) & 1) settle_pair(world, driver, low, high);
+    }
+}
+
+/* Whether all agents of the circle that one is in are held, but for the one that is to be released: that of lowest
+ * index among those that yield. Returns that agent; -1 if there is none. */
+static int32_t released_of(const drv_lane_driver *driver, int32_t agent) {
+    int32_t lowest = -1, moving = -1;
+    int32_t at = agent;
+    do {
+        const drv_driven *own = &driver->driven[at];
+        if (own->yields && !own->is_released && (lowest < 0 || at < lowest)) lowest = at;
+        if (!is_held(own)) {
+            if (moving >= 0) return -1;
+            moving = at;
+        }
+        at = own->waits_for;
+    } while (at != agent);
+    return moving >= 0 && moving != lowest ? -1 : lowest;
+}
+
+/* Releases one agent of a circle of agents that wait for each other; false if there is none. */
+static bool break_circle(const drv_world *world, drv_lane_driver *driver) {
+    const int32_t agents = world->scene->num_agents;
+    for (int32_t agent = 0; agent < agents; agent++) driver->visited[agent] = -1;
+    for (int32_t agent = 0; agent < agents; agent++) {
+        if (world->status[agent] != DRV_DRIVING) continue;
+        const drv_driven *own = &driver->driven[agent];
+        if (!own->yields || own->is_released || !is_held(own)) continue;
+        int32_t at = agent;
+        while (at >= 0 && driver->visited[at] < 0) {
+            driver->visited[at] = agent;
+            at = driver->driven[at].waits_for;
+        }
+        if (at < 0 || driver->visited[at] != agent) continue;
+        const int32_t released = released_of(driver, at);
+        if (released < 0) continue;
+        driver->driven[released].is_released = true;
+        settle_again(world, driver, released);
+        return true;
+    }
+    return false;
+}
+
+/* ---- all ---- */
+
+void drv_precedence_settle(const drv_world *world, drv_lane_driver *driver) {
+    /* the pairs */
+    const int32_t agents = world->scene->num_agents;
+    for (int32_t agent = 0; agent < agents; agent++)
+        for (int32_t word = agent / 64; word < driver->pair_words; word++)
+            for (uint64_t bits = driver->pairs[agent * driver->pair_words + word]; bits; bits &= bits - 1)
+                settle_pair(world, driver, agent, 64 * word + drv_lowest_bit(bits));
+
+    /* those that wait for each other */
+    while (break_circle(world, driver)) {}
+}
