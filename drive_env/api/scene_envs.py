@@ -22,7 +22,7 @@ LAPS = {"on_goal": "next", "goal_radius_m": 8.0}
 """On a circuit goals follow one another, 40 m apart, and one is reached from both of its lanes, which are 5 m apart."""
 
 LAP_REWARD = {"goal": 0.4, "wrong_way_per_m": -0.02}
-"""A goal is worth the 40 m of progress before it; who drives back loses more than there is to win again."""
+"""A goal is worth the 40 m of progress before it. Driving back costs more than the same way forward earns."""
 
 
 class SceneEnv(NamedTuple):
@@ -33,7 +33,7 @@ class SceneEnv(NamedTuple):
     scenes: str
     """The generator."""
     horizon_s: float
-    """Time limit of an episode, of one trial."""
+    """Time limit of an episode, which is one trial: `LaneDriver` reaches most goals in it, behind slow traffic, too."""
     progress: str
     """The dense reward term. The route is that along lanes; without lane changes, it does not lead to every goal."""
     progress_per_m: float

@@ -41,7 +41,7 @@ def test_every_scene_that_is_no_task_has_an_env():
 
 @each_env
 def test_an_env_matches_the_table(row):
-    """One agent among all other vehicles of the scene, which react; one trial of the horizon; the weights of the row."""
+    """One agent among the other vehicles of the scene, which react; one trial of the horizon; the row's weights."""
     env = gymnasium.make(row.id).unwrapped
     config, roles = env.batch.config, env.batch.roles
     assert {role.scene.name for role in roles} == {f"{row.scenes}/{seed}" for seed in range(64)}
@@ -100,7 +100,8 @@ def test_a_vector_env_plays_what_single_envs_play(row):
 @pytest.mark.parametrize("name", ["Highway", "HighwayFast", "Merge", "Roundabout", "TJunction", "Exit", "UTurn"])
 def test_a_driver_that_reaches_its_goal_earns_on_the_way(name):
     """The way counts about as much as the goal, whose reward is 1; a stop sign that is passed costs 0.5."""
-    scenes = [generate_scene(dict((row.name, row.scenes) for row in SCENE_ENVS)[name], seed=seed) for seed in range(8)]
+    scenes_of = {row.name: row.scenes for row in SCENE_ENVS}
+    scenes = [generate_scene(scenes_of[name], seed=seed) for seed in range(8)]
     envs = gymnasium.make_vec(f"drive_env/{name}-v0", num_envs=8, scenes=scenes)
     batch = envs.unwrapped.batch
     envs.reset(seed=0)

@@ -29,6 +29,7 @@ from drive_env import (
     RewardConfig,
     RewardRanges,
     SensorConfig,
+    generate_scene,
     parallel_env,
 )
 from drive_env.action_space import action_dimensions
@@ -198,10 +199,12 @@ def scene_envs_table():
     for row in SCENE_ENVS:
         reward = DriveConfig.from_dict(row.defaults).reward.to_dict()
         weights = ", ".join(f"`{name}` {value:g}" for name, value in reward.items() if value)
+        counts = sorted({generate_scene(row.scenes, seed=seed).objects.count - 1 for seed in range(8)})
         name, horizon, others, terms = HIGHWAY_ENV.get(row.name, ("none", "", "", ""))
-        rows.append([code(row.id), f"{row.horizon_s:g}", str(GENERATORS[row.scenes].DEFAULT_AGENTS - 1),
-                     row.action_type, f"{row.dt_s:g}", weights, name if name == "none" else code(name), horizon, others,
-                     terms])
+        rows.append([code(row.id), f"{row.horizon_s:g}",
+                     " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))), row.action_type,
+                     f"{row.dt_s:g}", weights, name if name == "none" else code(name), horizon,
+                     others, terms])
     return table(["id", "horizon, s", "others", "action", "step, s", "reward", "HighwayEnv", "horizon, s", "others",
                   "reward of a decision"], rows)
 
