@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..scenes.generate import GENERATED_DT_S
+from ..scenes.generate.forks import FRAME_S as GENERATED_DT_S
 
 REWARD = {"goal": 1.0, "collision": -1.0, "offroad": -1.0}
 """Of all scenes, beside their progress: an infraction costs what HighwayEnv's collisions do."""
@@ -54,7 +54,7 @@ class SceneEnv(NamedTuple):
     @property
     def defaults(self) -> dict[str, Any]:
         """The fields of `DriveConfig` that differ from its defaults, in the types of JSON."""
-        steps = {"trial_steps": round(self.horizon_s / self.dt_s)}
+        steps: dict[str, Any] = {"trial_steps": round(self.horizon_s / self.dt_s)}
         if self.dt_s != GENERATED_DT_S:
             steps |= {"dt_s": self.dt_s}
         return {"others": "idm", "action_type": self.action_type, **steps, **self.others,
