@@ -639,8 +639,32 @@ def adapter_config(config: ConfigSource | None) -> DriveConfig:
     return config
 
 
-def checked_config(config: ConfigSource | None) -> DriveConfig:
+def config_over(defaults: ConfigSource | None, config: ConfigSource | None) -> ConfigSource | None:
+    """The config of an env that has defaults of its own, which a mapping changes and a `DriveConfig` replaces.
+
+    Args:
+        defaults: None: those of `DriveConfig`.
+        config: a mapping changes the fields that it names, nested ones too; None changes nothing.
+
+    Raises:
+        ConfigError: a field does not fit, or `defaults` is no config.
+    """
+    if defaults is None:
+        return config
+    base = checked_config(defaults, "defaults")
+    if config is None:
+        return base
+    if isinstance(config, DriveConfig) or not isinstance(config, Mapping):
+        return config
+    DriveConfig._check_names(config)  # before the names become keywords, which must be texts
+    return base.replace(**config)
+
+
+def checked_config(config: ConfigSource | None, name: str = "config") -> DriveConfig:
     """The config itself, the one that a mapping describes, or the defaults for None.
+
+    Args:
+        name: of the argument, for the message.
 
     Raises:
         ConfigError: it is none of these, or a field of the mapping does not fit.
@@ -652,5 +676,5 @@ def checked_config(config: ConfigSource | None) -> DriveConfig:
     if not isinstance(config, DriveConfig):
         own = "; pass its config" if isinstance(getattr(config, "config", None), DriveConfig) else ""
         raise ConfigError(
-            f"config is a {type(config).__name__}; it must be a DriveConfig, or a mapping of its fields{own}")
+            f"{name} is a {type(config).__name__}; it must be a DriveConfig, or a mapping of its fields{own}")
     return config

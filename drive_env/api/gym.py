@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..batch import WORLD_LIMIT, Batch
-from ..config import ConfigSource
+from ..config import ConfigSource, config_over
 from ..errors import ActionError, CallError, ConfigError, checked_int, value_text
 from ..names import named_arguments
 from ..per_world import SEED_LIMIT
@@ -27,7 +27,7 @@ __all__ = ["DriveEnv", "DriveVectorEnv"]
 
 
 class DriveEnv(gymnasium.Env[Observation, Any]):
-    """One agent in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`).
+    """One agent in one world, as a Gymnasium `Env` (id `drive_env/Drive-v0`, and those of scenes).
 
     An episode is `config.max_trials` trials of one scene; the restart between two trials is a step that ignores the
     action (`info["invalid_step"]`). `terminated` and `truncated` refer to the episode; after either, call `reset`. A
@@ -40,6 +40,8 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
         render_mode: None, "rgb_array" (`render` returns a picture) or "human" (a window shows every step); both need
             the extra [render].
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
+        defaults: the config that `config` changes where it is a mapping; a `DriveConfig` replaces it. The ids of scenes
+            set it.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -49,8 +51,8 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
 
     @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
-                 dict_observations: bool = False) -> None:
-        config = one_agent_config(config)
+                 dict_observations: bool = False, defaults: ConfigSource | None = None) -> None:
+        config = one_agent_config(config_over(defaults, config))
         self.batch = Batch(scenes, num_worlds=1, config=config, seed=None, threads=1, restart="caller")
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
@@ -165,6 +167,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         render_mode: None, or "rgb_array": `render` returns one picture for each sub-environment (extra [render]).
         max_episode_steps: must be None (`make_vec` passes it); `config.trial_steps` sets the time limit.
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
+        defaults: the config that `config` changes where it is a mapping; a `DriveConfig` replaces it. The ids of scenes
+            set it.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -173,8 +177,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     @named_arguments
     def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
-                 render_mode: str | None = None, max_episode_steps: None = None, dict_observations: bool = False
-                 ) -> None:
+                 render_mode: str | None = None, max_episode_steps: None = None, dict_observations: bool = False,
+                 defaults: ConfigSource | None = None) -> None:
         # Arguments.
         num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
@@ -195,8 +199,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         self.copy = copy
         self.num_envs = num_envs
         self.batch = Batch(
-            scenes, num_worlds=num_envs, config=one_agent_config(config), seed=None, threads=threads,
-            world_ids=np.zeros(num_envs, np.int64),
+            scenes, num_worlds=num_envs, config=one_agent_config(config_over(defaults, config)), seed=None,
+            threads=threads, world_ids=np.zeros(num_envs, np.int64),
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
         # What Gymnasium reads of a vector env.

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 import pettingzoo
+
+from .scene_envs import SCENE_ENVS
 
 ENV_ID = "drive_env/Drive-v0"
 
 
 def register() -> None:
-    """Registers the env with Gymnasium, and with PettingZoo from 1.27 on; `import drive_env` calls this."""
-    if ENV_ID not in gymnasium.registry:
-        gymnasium.register(ENV_ID, entry_point="drive_env.api.gym:DriveEnv",
-                           vector_entry_point="drive_env.api.gym:DriveVectorEnv")
+    """Registers the envs with Gymnasium, and the first with PettingZoo from 1.27 on; `import drive_env` calls this."""
+    arguments: dict[str, dict[str, Any]] = {ENV_ID: {}}
+    arguments |= {env.id: {"scenes": env.scenes, "defaults": env.defaults} for env in SCENE_ENVS}
+    for env_id, kwargs in arguments.items():
+        if env_id not in gymnasium.registry:
+            gymnasium.register(env_id, entry_point="drive_env.api.gym:DriveEnv",
+                               vector_entry_point="drive_env.api.gym:DriveVectorEnv", kwargs=kwargs)
     if not hasattr(pettingzoo, "register"):
         return
     for kind, registry in (("parallel", pettingzoo.parallel_registry), ("aec", pettingzoo.aec_registry)):

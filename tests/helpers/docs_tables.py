@@ -29,12 +29,14 @@ from drive_env import (
     RewardConfig,
     RewardRanges,
     SensorConfig,
+    generate_scene,
     parallel_env,
 )
 from drive_env.action_space import action_dimensions
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
+from drive_env.api.scene_envs import SCENE_ENVS
 from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
@@ -176,6 +178,37 @@ def arguments_table():
     return table(["argument", "default", "accepted by", "meaning"], rows.values())
 
 
+HIGHWAY_ENV = {
+    "Highway": ("highway-v0", "40", "50", "0.4 for 20 to 30 m/s, 0.1 for the right lane, collision -1"),
+    "HighwayFast": ("highway-fast-v0", "30", "20", "as highway-v0"),
+    "Merge": ("merge-v0", "none, ends at 370 m", "4", "0.2 for 20 to 30 m/s, 0.1 for the right lane, lane change "
+              "-0.05, slow merging cars -0.5, collision -1"),
+    "Roundabout": ("roundabout-v0", "11", "4", "0.2 for speed, lane change -0.05, collision -1"),
+    "Racetrack": ("racetrack-v0", "300", "1", "1 for the centre of the lane, steering -0.3, collision -1"),
+    "Oval": ("racetrack-oval-v0", "300", "", "as racetrack-v0"),
+    "TwoWay": ("two-way-v0", "15", "5", "0.8 for speed, 0.2 for the left lane"),
+    "Exit": ("exit-v0", "18", "20", "0.1 for 20 to 30 m/s, exit 1"),
+    "UTurn": ("u-turn-v0", "10", "6", "0.4 for 8 to 24 m/s, 0.1 for the left lane, collision -1"),
+    "Intersection": ("intersection-v0", "13", "10, and more that appear", "1 for 7 to 9 m/s, arrival 1, collision -5"),
+}
+"""HighwayEnv's counterpart of an env: id, horizon in s, other vehicles, and reward of a decision."""
+
+
+def scene_envs_table():
+    rows = []
+    for row in SCENE_ENVS:
+        reward = DriveConfig.from_dict(row.defaults).reward.to_dict()
+        weights = ", ".join(f"`{name}` {value:g}" for name, value in reward.items() if value)
+        counts = sorted({generate_scene(row.scenes, seed=seed).objects.count - 1 for seed in range(8)})
+        name, horizon, others, terms = HIGHWAY_ENV.get(row.name, ("none", "", "", ""))
+        rows.append([code(row.id), f"{row.horizon_s:g}",
+                     " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))), row.action_type,
+                     f"{row.dt_s:g}", weights, name if name == "none" else code(name), horizon,
+                     others, terms])
+    return table(["id", "horizon, s", "others", "action", "step, s", "reward", "HighwayEnv", "horizon, s", "others",
+                  "reward of a decision"], rows)
+
+
 EXTRAS = {"cli": "the command `drive-env`", "render": "pictures, films and charts ([looking](looking.md))",
           "train": "the reference trainer, `baselines/` of a checkout", "sb3": "stable-baselines3",
           "test": "the tests of this package", "docs": "these pages"}
@@ -295,6 +328,7 @@ TABLES = {
     ("docs/config.md", "reward ranges"): lambda: config_table(RewardRanges),
     ("docs/scenes.md", "formats"): formats_table,
     ("docs/scenes.md", "generators"): generators_table,
+    ("docs/scene_envs.md", "scene envs"): scene_envs_table,
     ("docs/tasks.md", "optimal scores"): optimal_scores_table,
 }
 
