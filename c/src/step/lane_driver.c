@@ -160,9 +160,9 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     bool is_blocked = false;
     for (int32_t i = 0; i < standing; i++)
         is_blocked |= shift_for(world, driver, agent, first, driver->standing[i], left_m);
-    if (is_blocked) shift_window(window, to, left_m);
     *shift_m = 0.0f;
-    for (int32_t i = 0; i < DRV_WINDOW_POINTS; i++) *shift_m = drv_larger(*shift_m, left_m[i]);
+    for (int32_t i = 0; is_blocked && i < DRV_WINDOW_POINTS; i++) *shift_m = drv_larger(*shift_m, left_m[i]);
+    if (is_blocked) shift_window(window, to, left_m);
     if (drv_changes_path(driver, world, agent) && fabsf(own->left_m) > aligned_m) {
         shift_to(world, window, to, ahead_m, agent, own->left_m);
         *shift_m += fabsf(own->left_m);

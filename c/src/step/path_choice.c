@@ -19,8 +19,9 @@ static const float headway_share = 0.5f, gentle_mps2 = 2.0f, urgent_mps2 = 4.0f;
 /* An agent that is this far on its way to the other lane turns back only from vehicles nearer than this. At rest this
  * gap is enough, too, and slow vehicles need more by what they drive in slow_s. */
 static const float underway_m = 0.5f, turning_back_m = 0.5f, slow_s = 0.5f;
-/* Way that a change takes from the last place for it on, where an agent waits for a gap. */
-static const float change_length_m = 15.0f;
+/* An agent that has missed the last place for a change still changes while the other path is no farther away than
+ * this: more than a wide lane. */
+static const float beside_m = 6.0f;
 /* The lane that an agent is on ends soon where less is left of it than this. */
 static const float urgent_s = 6.0f, urgent_m = 40.0f;
 /* A vehicle is on a path if its lateral gap to one that drives there would be smaller; also one that changes to it, by
@@ -167,9 +168,10 @@ void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driv
     const float front_m = own->path_m + 0.5f * world->scene->length_m[agent];
     const float speed_mps = drv_larger(0.0f, world->speed_mps[agent]);
     own->wish.end_gap_m = driver->change_to_m[path] - front_m;
-    if (front_m < driver->change_from_m[path] || own->wish.end_gap_m < -change_length_m) return;
+    if (front_m < driver->change_from_m[path]) return;
     const path_spot next = spot_on(&driver->paths, path + 1, place_of(world, agent), direction_of(world, agent));
-    if (next.along_m < 0.0f) return;
+    const float next_end_m = drv_path_length_m(&driver->paths, path + 1) - DRV_PATH_RUN_OUT_M;
+    if (!(next.along_m >= 0.0f && next.along_m <= next_end_m && fabsf(next.left_m) <= beside_m)) return;
     own->wish.exists = true;
     own->wish.is_urgent = own->wish.end_gap_m < urgent_m + urgent_s * speed_mps;
 
@@ -178,7 +180,9 @@ void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driv
     const bool is_underway = fabsf(own->left_m) > underway_m && own->left_m * next.left_m < 0.0f;
     if (!accepts(&own->wish, speed_mps, is_underway)) return;
     own->wish.is_changing = true;
-    own->wish.end_gap_m = INFINITY;
+    const bool is_last = path + 2 == driver->path_start[start + 1];
+    const float next_front_m = next.along_m + 0.5f * world->scene->length_m[agent];
+    own->wish.end_gap_m = is_last ? INFINITY : driver->change_to_m[path + 1] - next_front_m; /* for the one after it */
     follow(own, path + 1, next);
 }
 
