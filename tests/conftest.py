@@ -1,4 +1,4 @@
-"""What do many tests share? The real scene files, a browser, the option --slow, and processes for pytest-xdist."""
+"""What do many tests share? The real scene files, a browser, the options --slow and --seeds, processes for xdist."""
 
 import signal
 
@@ -22,6 +22,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run tests that take minutes (docs/robustness.md)")
+    parser.addoption("--seeds", type=int, help="seeds of each generator whose roads are checked (default: 200)")
 
 
 def pytest_collection_modifyitems(config, items):

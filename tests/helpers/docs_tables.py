@@ -41,8 +41,9 @@ from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
 from drive_env.layout import critic_layout, observation_layout
+from drive_env.roles import STEPS_WITHOUT_A_LOG
 from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
-from drive_env.scenes.generate import GENERATORS
+from drive_env.scenes.generate import GENERATORS, TASK_OF, TRIAL_STEPS
 from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
 from drive_env.scenes.scene import CONTROL_KINDS, OBJECT_KINDS, ROAD_KINDS
@@ -242,6 +243,12 @@ def generators_table():
     return table(["generator", "parameter", "default", "allowed", "meaning"], rows)
 
 
+def scene_defaults_table():
+    rows = [[code(name), str(generator.DEFAULT_AGENTS), str(TRIAL_STEPS[name] or STEPS_WITHOUT_A_LOG)]
+            for name, generator in GENERATORS.items() if name not in TASK_OF]
+    return table(["generator", "agents", "steps"], rows)
+
+
 def optimal_scores_table():
     names = {"memory": "memory", "trial_features": "trial features alone", "none": "neither"}
     tasks = {"hidden exit, 3 exits": hidden_exit(3, 3, [0]), "hidden exit, 4 exits": hidden_exit(4, 4, [0]),
@@ -329,6 +336,7 @@ TABLES = {
     ("docs/scenes.md", "formats"): formats_table,
     ("docs/scenes.md", "generators"): generators_table,
     ("docs/scene_envs.md", "scene envs"): scene_envs_table,
+    ("docs/scenes.md", "scene defaults"): scene_defaults_table,
     ("docs/tasks.md", "optimal scores"): optimal_scores_table,
 }
 

@@ -19,6 +19,7 @@ WITHOUT_MAP = ("town", "intersection", "exits", "gates", "occluded", "closures")
 NAMES = tuple(name for name in GENERATORS if name not in WITHOUT_MAP)
 """A new generator is tested by being in `GENERATORS`."""
 
+
 class Made(NamedTuple):
     """A scene and the map that it was made of."""
 
@@ -67,14 +68,14 @@ def drawn_parameters(name, seed):
     return found
 
 
-@lru_cache(maxsize=None)
-def scenes_of(name, count):
-    """Scenes of so many seeds: half with the defaults, half with drawn parameters and a few agents.
+@lru_cache(maxsize=len(NAMES))
+def scenes_of(name, seeds):
+    """One scene a seed of a range: half with the defaults, half with drawn parameters and a few agents.
 
     Not all combinations of parameters make a scene; those that do not must be refused with a sentence, and be few.
     """
     scenes, refused = [], 0
-    for seed in range(count):
+    for seed in seeds:
         if seed % 2 == 0:
             scenes.append(made(name, seed))
             continue
@@ -84,15 +85,15 @@ def scenes_of(name, count):
         except SceneError as error:
             assert "; " in str(error), error
             refused += 1
-    assert refused <= count / 4
+    assert refused <= 2 + len(seeds) / 4
     return scenes
 
 
-@lru_cache(maxsize=None)
-def maps_of(name, count):
+@lru_cache(maxsize=len(NAMES))
+def maps_of(name, seeds):
     """Those of `scenes_of` whose roads are not those of an earlier one."""
     found = {}
-    for scene in scenes_of(name, count):
+    for scene in scenes_of(name, seeds):
         roads = scene.scene.roads
         found.setdefault(roads.x_m.tobytes() + roads.y_m.tobytes(), scene)
     return list(found.values())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from certificates import POLICIES, first_trials
 
-from drive_env import Batch, generate_scene
-from drive_env.drivers import LaneDriver, RandomDriver
+from drive_env import DriveConfig, generate_scene
+
+NAMED = {"lane": "together", "constant": "constant", "random": "random"}
+"""By the name of a policy here, that of certificates."""
 
 
 def played(name, seeds, policy, agents=None, steps=200, on_step=None, **parameters):
@@ -18,22 +21,11 @@ def played(name, seeds, policy, agents=None, steps=200, on_step=None, **paramete
     """
     scenes = [generate_scene(name, seed=seed, agents=agents, **parameters) for seed in seeds]
     count = int((~scenes[0].objects.marked_expert).sum())
-    config = {"action_type": "continuous", "trial_steps": steps, "max_trials": 1, "agents_per_world": count,
-              "scene_order": "cycle", "traffic_controls": True}
-    with Batch(scenes, num_worlds=len(scenes), config=config, trial_records=steps) as batch:
-        batch.reset(seed=0)
-        act = policy(batch) if callable(policy) else {
-            "lane": lambda: LaneDriver(batch).act_all, "random": lambda: RandomDriver(batch, 0).act_all,
-            "constant": lambda: lambda: np.zeros_like(batch.actions)}[policy]()
-        for _ in range(steps + 1):
-            batch.step(act())
-            if on_step is not None:
-                on_step(batch)
-        records = batch.trial_records()
-    # The first trial of each world only: those that end early begin others.
-    _, first = np.unique(np.stack([records["world"], records["agent"]], axis=1), axis=0, return_index=True)
-    assert len(first) == len(scenes) * count
-    return records[first]
+    config = DriveConfig(action_type="continuous", trial_steps=steps, agents_per_world=count, traffic_controls=True)
+    make_act = policy if callable(policy) else POLICIES[NAMED[policy]].make_act
+    records = first_trials(scenes, make_act, config, on_step)
+    assert len(records) == len(scenes) * count
+    return records
 
 
 def goal_share(*arguments, **settings):

@@ -25,6 +25,10 @@ GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates
               "roundabout": roundabout, "u_turn": u_turn}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
+TRIAL_STEPS: dict[str, int | None] = {
+    name: getattr(module, "TRIAL_STEPS", None) for name, module in GENERATORS.items()}
+"""By generator: how long a trial has to be for all cars to reach their goals; None where the default suffices."""
+
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}
 """The task of `drive_env.tasks` on the scenes of each generator, for errors where one is passed for the other."""
 

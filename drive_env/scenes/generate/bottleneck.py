@@ -12,6 +12,9 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 12
 
+TRIAL_STEPS = 400
+"""The last of twelve cars is through after about 30 s."""
+
 PARAMETERS = {
     "lanes": Parameter(4, "lanes", "lanes before the neck", 1, 6),
     "neck_lanes": Parameter(1, "lanes", "lanes of the neck and behind it, at most `lanes`", 1, 6),

@@ -12,6 +12,9 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 12
 
+TRIAL_STEPS = 400
+"""Cars that find no gap to the exit lane wait for one."""
+
 PARAMETERS = {
     "lanes": Parameter(3, "lanes", "lanes of the highway", 1, 6),
     "exit_after_m": Parameter(150.0, "m", "length of the highway before the exit lane opens", 100.0, 600.0),

@@ -12,6 +12,9 @@ from .rng import Rng
 DEFAULT_AGENTS = 24
 """On three lanes, a headway of 1.5 s at the start."""
 
+TRIAL_STEPS = 400
+"""40 s, as in HighwayEnv; cars change lanes for their goals in dense traffic."""
+
 PARAMETERS = {
     "lanes": Parameter(3, "lanes", "lanes side by side", 2, 5),
     "length_m": Parameter(600.0, "m", "length of the road", 300.0, 1500.0),

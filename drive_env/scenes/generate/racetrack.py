@@ -17,6 +17,9 @@ from .trig import direction_rad
 
 DEFAULT_AGENTS = 8
 
+TRIAL_STEPS = 300
+"""200 m at 10 m/s, and less in bends."""
+
 PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes side by side", 1, 2),
     "lane_width_m": Parameter(5.0, "m", "width of every lane", 3.0, 5.0),

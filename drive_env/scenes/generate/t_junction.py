@@ -16,6 +16,9 @@ from .roadnet import EAST, HEADING_RAD, SOUTH, SPEED_LIMIT_MPS, WEST
 DEFAULT_AGENTS = 6
 """Two on each arm."""
 
+TRIAL_STEPS = 300
+"""Cars behind a stop sign wait for gaps one after another."""
+
 PARAMETERS = {
     "control": Parameter("stop", "", "lights, each arm its own green; signs on the road that ends, or on all arms",
                          choices=CONTROLS),

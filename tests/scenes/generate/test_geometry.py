@@ -1,7 +1,7 @@
 """Can every scene of a lane map be driven? Laws of roads and traffic for each generator in `GENERATORS` that has a map.
 
-With `--slow`, of 1000 seeds each; without, of 200, and of the first 40 different roads among these. Half of the seeds
-have drawn parameters.
+With `--slow`, of 1000 seeds each, with `--seeds n` of n; without, of 200, and of the first 40 different roads among
+these. Half of the seeds have drawn parameters.
 """
 
 from __future__ import annotations
@@ -27,14 +27,28 @@ SAME_WAY_COS = math.cos(math.radians(30.0))
 LIGHT_GREEN_OR_YELLOW = (2, 3)
 
 
+BLOCK, SLOW = 200, 1000
+"""Seeds whose scenes are held at a time, and those of `--slow`."""
+
+
+def pytest_generate_tests(metafunc):
+    """Tests are in the order of the blocks of seeds, so that each block is made once."""
+    config = metafunc.config
+    count = config.getoption("--seeds") or (SLOW if config.getoption("--slow") else BLOCK)
+    assert count > 0, f"--seeds is {count}; it must be at least 1"
+    blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
+    metafunc.parametrize("seeds", blocks, scope="module", ids=lambda block: f"{block.start}-{block.stop - 1}")
+
+
 @pytest.fixture
-def count(request):
-    return 1000 if request.config.getoption("--slow") else 200
+def all_roads(request):
+    """Whether every road is checked."""
+    return bool(request.config.getoption("--seeds") or request.config.getoption("--slow"))
 
 
-def different(name, count):
+def different(name, seeds, all_roads):
     """Scenes with different roads."""
-    return maps_of(name, count)[:count if count > 200 else 40]
+    return maps_of(name, seeds)[:None if all_roads else 40]
 
 
 def links_of(scene):
@@ -59,9 +73,9 @@ def crossings(one, other):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, count):
+def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, seeds, all_roads):
     """Points to the bit; headings of the curves, since those of chords differ from them by half of the chord's turn."""
-    for found in different(name, count):
+    for found in different(name, seeds, all_roads):
         lanes = lane_points(found.scene)
         assert sorted(lanes) == list(range(len(found.map.lanes))), "lanes come first"
         for before, after in links_of(found.scene):
@@ -72,15 +86,15 @@ def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_car_can_turn_as_every_lane_does(name, count):
-    for found in different(name, count):
+def test_a_car_can_turn_as_every_lane_does(name, seeds, all_roads):
+    for found in different(name, seeds, all_roads):
         for lane in found.map.lanes:
             assert np.abs(samples(lane)[3]).max() <= SHARPEST_PER_M, found.call
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, count):
-    for found in different(name, count):
+def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, seeds, all_roads):
+    for found in different(name, seeds, all_roads):
         roads, points = found.scene.roads, lane_points(found.scene)
         for i, lane in enumerate(found.map.lanes):
             line = np.stack([points[i][:-1], points[i][1:]], axis=1)
@@ -90,8 +104,8 @@ def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, count
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, count):
-    for found in different(name, count):
+def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, seeds, all_roads):
+    for found in different(name, seeds, all_roads):
         edges = segments_of(found.scene.roads, {EDGE})
         for lane in found.map.lanes:
             x_m, y_m, heading, _ = samples(lane, 1.0 if np.abs(samples(lane)[3]).max() > 0.01 else 5.0)
@@ -102,8 +116,8 @@ def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, count):
-    for found in different(name, count):
+def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, seeds, all_roads):
+    for found in different(name, seeds, all_roads):
         links = links_of(found.scene)
         related = set(links) | {(after, before) for before, after in links}
         for i, j in links:
@@ -121,8 +135,8 @@ def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, cou
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_mirrored_scene_has_mirrored_roads(name, count):
-    for found in different(name, count)[::4]:
+def test_a_mirrored_scene_has_mirrored_roads(name, seeds, all_roads):
+    for found in different(name, seeds, all_roads)[::4]:
         here, there = found.scene.roads, found.map.mirrored().roads()
         lanes = here.start[len(found.map.lanes)]
         assert (here.x_m[:lanes] == there.x_m[:lanes]).all() and (here.y_m[:lanes] == -there.y_m[:lanes]).all()
@@ -134,9 +148,9 @@ def test_a_mirrored_scene_has_mirrored_roads(name, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_lanes_in_conflict_never_have_green_together(name, count):
+def test_lanes_in_conflict_never_have_green_together(name, seeds, all_roads):
     """Lanes that follow a line whose light is green or yellow; those that end or cross where others do."""
-    for found in different(name, count)[::4]:
+    for found in different(name, seeds, all_roads)[::4]:
         controls = found.scene.traffic_controls
         lights = [i for i in range(controls.count) if controls.kind[i] == 1]
         if not lights:
@@ -164,8 +178,8 @@ def shown(controls, light, time_s):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_cars_start_apart_on_the_road_and_off_the_goals(name, count):
-    for found in scenes_of(name, count):
+def test_cars_start_apart_on_the_road_and_off_the_goals(name, seeds):
+    for found in scenes_of(name, seeds):
         scene = validate_scene(found.scene)
         objects, here = scene.objects, scene.objects.valid[0]  # others enter later
         xy_m, heading_rad = positions(scene)[here], objects.heading_rad[0, here].astype(np.float64)
@@ -230,9 +244,9 @@ def ways_m(links, lengths_m, sides, start, along_m):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_goal_can_be_reached_along_lanes(name, count):
+def test_every_goal_can_be_reached_along_lanes(name, seeds):
     """Also by changes to a lane beside; on a cycle, the lane of the start may be entered again."""
-    for found in scenes_of(name, count)[::5]:
+    for found in scenes_of(name, seeds)[::5]:
         scene, lanes = found.scene, lane_points(found.scene)
         segments = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lanes.values()])
         owner = np.concatenate([np.full(len(line) - 1, lane) for lane, line in lanes.items()])
@@ -255,8 +269,8 @@ def test_every_goal_can_be_reached_along_lanes(name, count):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, count):
-    for found in scenes_of(name, count)[::4]:
+def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, seeds):
+    for found in scenes_of(name, seeds)[::4]:
         scene, objects = found.scene, found.scene.objects
         at = [samples(lane, 0.2) for lane in found.map.lanes]
         for car in range(objects.count):
@@ -279,9 +293,9 @@ def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, cou
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_car_starts_too_fast_to_stop_behind_the_next_on_its_lane(name, count):
+def test_no_car_starts_too_fast_to_stop_behind_the_next_on_its_lane(name, seeds):
     """If both brake with 2 m/s2; and before the end of a lane that leads nowhere."""
-    for found in scenes_of(name, count)[::4]:
+    for found in scenes_of(name, seeds)[::4]:
         objects, lanes = found.scene.objects, lane_points(found.scene)
         speed_mps = np.hypot(objects.vx_mps[0], objects.vy_mps[0]).astype(np.float64)
         xy_m, places = positions(found.scene), []

@@ -7,10 +7,9 @@ import pytest
 from boxes import segments_of
 from generated_scenes import EDGE, positions
 from lane_map_scenes import made
-from played_scenes import agents_of, goal_share
+from played_scenes import goal_share
 
 from drive_env import generate_scene
-from drive_env.drivers import LaneDriver
 from drive_env.errors import SceneError
 
 
@@ -83,27 +82,8 @@ def test_more_cars_fit_on_longer_approaches_and_too_many_are_an_error():
             generate_scene("narrow", agents=fitting + 1, approach_m=approach_m)
 
 
-def takes_turns(batch):
-    """`LaneDriver` for the car that is nearer to the neck; the other one brakes until that one is through."""
-    drive, first = LaneDriver(batch).act_all, np.full(batch.num_worlds, -1)
-
-    def act():
-        actions = drive().reshape(batch.num_worlds, 2, -1)
-        x_m = agents_of(batch)[0].reshape(-1, 2)
-        for world in range(batch.num_worlds):
-            if first[world] < 0:
-                first[world] = int(abs(x_m[world] - 62.0).argmin())
-            one = int(first[world])
-            present = batch.vehicles(world)["present"][one]
-            way = 1.0 if batch.vehicles(world)["heading_rad"][one] ** 2 < 1.0 else -1.0
-            if present and (x_m[world, one] - 62.0) * way < 22.0:
-                actions[world, 1 - one] = (-1.0, 0.0)
-        return actions.reshape(batch.actions.shape)
-    return act
-
-
-def test_both_cars_arrive_if_the_second_waits():
-    assert goal_share("narrow", range(24), takes_turns) == 1.0
+def test_both_cars_arrive_if_they_take_turns():
+    assert goal_share("narrow", range(24), "lane") == 1.0
     assert goal_share("narrow", range(24), "lane", agents=1) == 1.0
 
 

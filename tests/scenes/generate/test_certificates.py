@@ -1,0 +1,93 @@
+"""Can cars reach the goals of generated scenes by driving, and not without? As benchmarks/certificates.py says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from certificates import (
+    BOUNDS, CASES, DEMANDS, NOT_YET, POLICIES, Bounds, Case, agents_of, certificates_table, certify, first_trials,
+    misses, share, steps_of)
+from pages import measured_part
+from played_scenes import agents_of as cars_of
+
+from drive_env import DriveConfig, generate_scene
+from drive_env.scenes.generate import GENERATORS, TASK_OF
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenes.md"
+SEEDS = range(8)
+
+SLACK = 0.1
+"""Cars that block each other for a trial, in one scene of 20, are twice as large a share of 8 scenes as of 64."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_goals_of_a_scene_are_reached_by_driving_and_by_nothing_else(name):
+    found = {policy: certify(CASES[name], how, SEEDS) for policy, how in POLICIES.items()}
+    bounds = BOUNDS[name]._replace(together=BOUNDS[name].together - SLACK)
+    assert misses(found, bounds) == [], {policy: share(total) for policy, total in found.items()}
+
+
+def test_every_scene_without_a_task_is_certified():
+    assert {case.generator for case in CASES.values()} == GENERATORS.keys() - TASK_OF.keys()
+
+
+def test_what_is_not_yet_solved_is_less_than_what_is_demanded():
+    """A scene that meets its demands must leave the list."""
+    for name, bounds in NOT_YET.items():
+        assert any(bound < wanted for bound, wanted in zip(bounds[:2], DEMANDS[name][:2], strict=True)), name
+
+
+def test_a_car_that_misses_its_goal_is_counted_with_its_seed():
+    """A full stop at the start of seed 3 alone: its two cars time out, the others arrive."""
+    def stops_in_the_last_world(batch):
+        drive = POLICIES["together"].make_act(batch)
+
+        def act():
+            actions = drive().reshape(batch.num_worlds, 2, -1)
+            actions[3] = (-1.0, 0.0)
+            return actions.reshape(batch.actions.shape)
+        return act
+
+    policy = POLICIES["together"]._replace(make_act=stops_in_the_last_world)
+    found = certify(Case("two_way"), policy, range(4))
+    assert found == {"trials": 8, "goal": 6, "collision": 0, "offroad": 0, "timeout": 2, "missed_seeds": [3]}
+
+
+def test_only_the_first_trial_of_a_world_counts():
+    """The one car that drives arrives early and begins again; the steps of the other world go on."""
+    scenes = [generate_scene("oval", seed=seed, agents=1) for seed in range(2)]
+    steps = []
+
+    def one_waits(batch):
+        drive = POLICIES["alone"].make_act(batch)
+        return lambda: drive() * np.array([[1.0], [0.0]], np.float32) - np.array([[0.0, 0.0], [1.0, 0.0]], np.float32)
+
+    config = DriveConfig(action_type="continuous", agents_per_world=1, trial_steps=600)
+    records = first_trials(scenes, one_waits, config, lambda batch: steps.append(cars_of(batch)[3]))
+    assert records["world"].tolist() == [0, 1] and records["goal"].tolist() == [1.0, 0.0]
+    assert records["trial_length"][0] < 300 and records["trial_length"][1] == len(steps) == 600
+
+
+def test_bounds_are_shares_that_a_scene_may_have_or_not():
+    def found(*goals):
+        return {name: {"trials": 1000, "goal": goal} for name, goal in zip(POLICIES, goals, strict=True)}
+
+    bounds = Bounds(constant=0.5)
+    assert misses(found(1000, 950, 500, 50), bounds) == []
+    assert misses(found(999, 949, 501, 51), bounds) == ["alone", "together", "constant", "random"]
+
+
+def test_the_page_has_every_scene_with_its_agents_and_steps():
+    """And names those that are not certified, which are those of `NOT_YET`."""
+    rows = [line.strip("| ").split(" | ") for line in measured_part(PAGE, "certificates").splitlines()[2:]]
+    stated = {row[0].replace("`", ""): (int(row[1]), int(row[2])) for row in rows}
+    assert stated == {name: (agents_of(case), steps_of(case)) for name, case in CASES.items()}
+    assert {row[0].replace("`", "") for row in rows if row[-1] != "yes"} == NOT_YET.keys()
+
+
+def test_a_share_below_all_is_never_rounded_to_all():
+    total = {"trials": 4096, "goal": 4095, "collision": 1, "offroad": 0, "timeout": 0}
+    row = certificates_table({"town": dict.fromkeys(POLICIES, total)}).splitlines()[-1]
+    assert "99.98%" in row and "0.02%" in row and "100%" not in row
