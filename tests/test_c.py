@@ -38,7 +38,7 @@ ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "report_thread_leaks=0"}
 
 
 def run(*command):
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=ENVIRONMENT)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr[-6000:]}"
 
 
