@@ -76,6 +76,8 @@ FINALIZERS = '''
 import gc
 from drive_env import Batch, CallError, generate_scene
 
+gc.disable()  # a collection in between may change which object is the older one
+
 class Env:  # as Gymnasium's VectorEnv, whose finalizer closes it
     def __init__(self, batch):
         self.batch, self.itself = batch, self

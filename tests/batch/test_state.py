@@ -73,7 +73,7 @@ def through_a_file(state):
     {}, {"action_type": "continuous"}, {"action_type": "multi_discrete", "observation": {"type": "float16"}},
     {"observation": {"type": "index"}}, {"parts": 3}, {"world_ids": [7, 3, 2**62, 0]},
     {"others": "idm", "agents_per_world": 3}, {"scenes": RAISED, "others": "idm", "agents_per_world": 3},
-    {"dynamics": "state", "action_type": "continuous", "hidden": NOT_HIDDEN}], ids=str)
+    {"dynamics": {"model": "state", "max_acceleration_mps2": 4.0}, "action_type": "continuous", "hidden": NOT_HIDDEN}], ids=str)
 @pytest.mark.parametrize("steps", [0, 1, 12, 13, 40])
 def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     batch = opened(steps, **options)
@@ -377,7 +377,7 @@ def test_the_state_of_scenes_that_differ_in_one_part_is_refused(part, changed, o
 
 def test_a_batch_whose_actions_set_poses_takes_its_own_state():
     """No limit of the config applies to what they set: here a speed of 0.9 of 200 m/s and half turns."""
-    batch = make(dynamics="state", action_type="continuous", hidden=NOT_HIDDEN, on_collision="ignore",
+    batch = make(dynamics={"model": "state", "max_acceleration_mps2": 4.0}, action_type="continuous", hidden=NOT_HIDDEN, on_collision="ignore",
                  on_offroad="ignore", on_goal="ignore", trial_steps=100)
     batch.reset()
     for step in range(50):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bare_scene import THROTTLE
 from replay_reader import Page
 from scripted_scenes import BRAKE_ACTION, COAST_ACTION, IGNORE_ALL, driver, log_replay, stage
 
@@ -40,6 +41,16 @@ def rollout(batch, recorder, driver, trials, each_step=lambda: None):
         recorder.capture()
         each_step()
         trials -= bool(batch.trial_ended[recorder.world * batch.agents_per_world])
+
+
+class FullThrottle:
+    """Accelerates straight ahead, across stop lines at red."""
+
+    def __init__(self, batch):
+        self.batch = batch
+
+    def act_all(self):
+        return np.full_like(self.batch.actions, THROTTLE)
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +294,7 @@ def test_violations_drawn_weights_and_hidden_values_are_on_the_page():
             violations.append(np.stack([events["red_light"], events["stop_sign"]], axis=1))
             drawn.append((batch.reward_weights, batch.hidden["throttle_gain"]))
 
-        rollout(batch, recorder, LaneDriver(batch), 2, store)
+        rollout(batch, recorder, FullThrottle(batch), 2, store)
         recording = recorder.recording()
     page = Page(recording.html())
     assert page.header["events"] == ["goal", "collision", "offroad", "red_light", "stop_sign"]

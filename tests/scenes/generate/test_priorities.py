@@ -29,7 +29,7 @@ def junctions_of(scene):
 
 
 def same(one, other, parts=("roads", "lanes", "objects")):
-    return all(np.array_equal(array, getattr(getattr(other, part), key))
+    return all(np.array_equal(array, getattr(getattr(other, part), key), equal_nan=array.dtype.kind == "f")
                for part in parts for key, array in vars(getattr(one, part)).items())
 
 
