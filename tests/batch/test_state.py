@@ -28,6 +28,7 @@ CONFIG = DriveConfig(max_trials=3, trial_steps=12, observation={"partners": 4, "
                      hidden={"steering_gain": (0.8, 1.2), "action_delay_steps": (0, 2)})
 
 
+POSES = {"model": "state", "max_acceleration_mps2": 4.0}
 NOT_HIDDEN = {"steering_gain": None, "action_delay_steps": None}
 DRIVES, STOPPED = 0, 1
 """Values of `status`."""
@@ -73,7 +74,7 @@ def through_a_file(state):
     {}, {"action_type": "continuous"}, {"action_type": "multi_discrete", "observation": {"type": "float16"}},
     {"observation": {"type": "index"}}, {"parts": 3}, {"world_ids": [7, 3, 2**62, 0]},
     {"others": "idm", "agents_per_world": 3}, {"scenes": RAISED, "others": "idm", "agents_per_world": 3},
-    {"dynamics": {"model": "state", "max_acceleration_mps2": 4.0}, "action_type": "continuous", "hidden": NOT_HIDDEN}], ids=str)
+    {"dynamics": POSES, "action_type": "continuous", "hidden": NOT_HIDDEN}], ids=str)
 @pytest.mark.parametrize("steps", [0, 1, 12, 13, 40])
 def test_a_batch_goes_on_from_its_arrays_bit_for_bit(options, steps):
     batch = opened(steps, **options)
@@ -377,7 +378,7 @@ def test_the_state_of_scenes_that_differ_in_one_part_is_refused(part, changed, o
 
 def test_a_batch_whose_actions_set_poses_takes_its_own_state():
     """No limit of the config applies to what they set: here a speed of 0.9 of 200 m/s and half turns."""
-    batch = make(dynamics={"model": "state", "max_acceleration_mps2": 4.0}, action_type="continuous", hidden=NOT_HIDDEN, on_collision="ignore",
+    batch = make(dynamics=POSES, action_type="continuous", hidden=NOT_HIDDEN, on_collision="ignore",
                  on_offroad="ignore", on_goal="ignore", trial_steps=100)
     batch.reset()
     for step in range(50):
