@@ -13,11 +13,12 @@ from drive_env.scenes import generate_scene
 
 
 def digest(scene):
-    """SHA-256 of every array of a scene; heights only count in scenes that have them, as those of a release had not."""
+    """SHA-256 of every array of a scene; heights, and headings of goals, only count in scenes that have them, as those
+    of a release had not."""
     total = hashlib.sha256()
     for part in (scene.objects, scene.roads, scene.lanes):
         for name, array in vars(part).items():
-            if name in ("z_m", "goal_z_m") and not array.any():
+            if name in ("z_m", "goal_z_m", "goal_heading_rad") and not np.nan_to_num(array).any():
                 continue
             total.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
     return total.hexdigest()
