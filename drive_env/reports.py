@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,10 +49,11 @@ def metric_names(config: DriveConfig) -> list[str]:
     return [text(name) for name in table(lib.drv_metric_names, "const char *", native_config(config))]
 
 
-def reward_metrics(config: DriveConfig) -> list[str]:
+@lru_cache(maxsize=64)
+def reward_metrics(config: DriveConfig) -> tuple[str, ...]:
     """Those of `metric_names` that are the sums of reward terms, `reward_<term>`, in the order of the terms."""
     terms = {f"reward_{text(name)}" for name in table(lib.drv_term_names, "const char *")}
-    return [name for name in metric_names(config) if name in terms]
+    return tuple(name for name in metric_names(config) if name in terms)
 
 
 def metrics_report(core: NativeBatch, of_coplayers: bool = False) -> Metrics:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,7 @@ class ReadableWorlds(WorldRange):
         agents: dict[str, npt.NDArray[Any]] = {name: state[name].astype(bool) for name in names}
         if disturbances_of(self.config):
             agents |= {name: state[f"{name}_steps"] > 0 for name in ("blind", "braking")}
-        terms = self._reward_metrics
+        terms = reward_metrics(self.config)
         agents |= dict(zip(terms, state["trial_reward"].reshape(-1, len(terms)).T.copy(), strict=True))
         count = len(self.roles[state["scene_index"][0]].scripts.vehicle)
         scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
@@ -119,10 +118,6 @@ class ReadableWorlds(WorldRange):
         state = self._world(world)
         count = self.roles[state["scene_index"][0]].scene.traffic_controls.count
         return state["light_state"][:count] if self.config.traffic_controls else np.zeros(count, np.uint8)
-
-    @cached_property
-    def _reward_metrics(self) -> list[str]:
-        return reward_metrics(self.config)
 
     def _world(self, world: int) -> dict[str, np.ndarray]:
         """A copy of one world's state, (n,) each, by the core's names."""

@@ -86,7 +86,6 @@ class Recorder:
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
         places = np.arange(batch.observation_size)
         self._sets = np.concatenate([places[:0], *(places[one.slice] for one in set_features(self._layout))])
-        self._reward_metrics = reward_metrics(batch.config)
         self._roles: list[Roles] = []
         self._trials: list[_OpenTrial] = []
         self._episode = 0
@@ -159,7 +158,7 @@ class Recorder:
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], follows_log=vehicles["follows_log"],
             actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(),
-            reward_sums=np.stack([state[metric][:count] for metric in self._reward_metrics], axis=1),
+            reward_sums=np.stack([state[metric][:count] for metric in reward_metrics(batch.config)], axis=1),
             events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
             outcome=batch.outcome[agents].copy(), own=observations[:, self._own], sets=observations[:, self._sets],

@@ -312,7 +312,6 @@ def test_absent_agents_are_nowhere():
 def test_a_view_adds_no_hook_to_its_batch():
     """A batch that is drawn keeps its methods and its arrays."""
     with started(crash()) as batch:
-        batch.trial_state()  # caches names of metrics
         before = dict(batch.__dict__)
         SceneView(batch).frame()
         assert batch.__dict__.keys() == before.keys()
