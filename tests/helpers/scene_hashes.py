@@ -10,6 +10,7 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 from lane_map_scenes import NAMES
 
 from drive_env import generate_scene
@@ -18,12 +19,23 @@ FILE = Path(__file__).resolve().parents[1] / "scene_hashes.json"
 SEEDS = range(4)
 
 
-def hash_of(scene) -> str:
-    """SHA-256 over every array of a scene."""
+def digest_of(parts, optional=()):
+    """SHA-256 over every array of some parts of a scene.
+
+    Args:
+        optional: names of arrays that only count where they hold something else than zeros and NaN.
+    """
     total = hashlib.sha256()
-    for part in (scene.objects, scene.roads, scene.lanes, scene.traffic_controls, scene.scripts):
+    for part in parts:
         for name, array in vars(part).items():
-            total.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
+            if name not in optional or np.nan_to_num(array).any():
+                total.update(f"{name} {array.dtype.str} {array.shape}".encode() + array.tobytes())
+    return total
+
+
+def hash_of(scene) -> str:
+    """That of every array of a scene."""
+    total = digest_of((scene.objects, scene.roads, scene.lanes, scene.traffic_controls, scene.scripts))
     total.update(scene.candidate_goals_m.tobytes())
     return total.hexdigest()
 
