@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from driven_scenes import drive
 from rule_based_scenes import on_lanes
 from scripted_scenes import Actor
 
-from drive_env import OUTCOMES, Batch, DriveConfig
-from drive_env.drivers import LaneDriver
 from drive_env.drivers.lane_changes import LaneNet
 
 WIDTH_M = 3.6
@@ -31,46 +30,35 @@ def merging(cars, end_m):
     return replace(on_lanes(cars, lines, limits_mps=[15.0] * 2), generated=True)
 
 
-def drive(scene, steps, **config):
-    """Outcomes of a trial, and the places and speeds of all vehicles at each of its steps."""
-    record = []
-    with Batch(scene, config=DriveConfig(trial_steps=steps, **FAST, **config)) as batch:
-        driver, outcomes = LaneDriver(batch), np.zeros(batch.num_agents, int)
-        batch.reset()
-        for _ in range(steps):
-            record.append(batch.vehicles())
-            batch.step(driver.act_all())
-            outcomes += batch.outcome
-            if batch.trial_ended.all():
-                break
-    found = {name: np.array([now[name] for now in record]) for name in ("x_m", "y_m", "speed_mps", "heading_rad")}
-    return [OUTCOMES[outcome] for outcome in outcomes], found
+def drive_fast(scene, steps, **config):
+    """Outcomes of a trial whose agents may reach 40 m/s, and the poses and speeds of all vehicles at each step."""
+    return drive(scene, steps, **FAST, **config)[:2]
 
 
 @pytest.mark.parametrize("action_type", ["continuous", "discrete"])
 @pytest.mark.parametrize("speed_mps, limit_mps", [(0.0, 8.0), (10.0, 15.0), (25.0, 30.0)])
 def test_a_lone_car_changes_to_the_lane_of_its_goal(speed_mps, limit_mps, action_type):
     scene = highway(car(5.0, 0, speed_mps, 400.0, 1), limit_mps=limit_mps)
-    outcomes, found = drive(scene, 700, action_type=action_type)
+    outcomes, found = drive_fast(scene, 700, action_type=action_type)
     assert outcomes == ["goal"]
     assert np.abs(found["y_m"][-1] + WIDTH_M) < 1.0
     assert np.abs(found["heading_rad"]).max() < 0.3  # no swerve
 
 
 def test_a_car_crosses_several_lanes():
-    outcomes, _ = drive(highway(car(5.0, 0, 20.0, 500.0, 3), lanes=4), 400, action_type="continuous")
+    outcomes, _ = drive_fast(highway(car(5.0, 0, 20.0, 500.0, 3), lanes=4), 400, action_type="continuous")
     assert outcomes == ["goal"]
 
 
 def test_a_car_stays_on_its_lane_where_the_graph_leads_to_its_goal():
-    outcomes, found = drive(highway(car(5.0, 1, 20.0, 400.0, 1)), 300, action_type="continuous")
+    outcomes, found = drive_fast(highway(car(5.0, 1, 20.0, 400.0, 1)), 300, action_type="continuous")
     assert outcomes == ["goal"] and np.abs(found["y_m"] + WIDTH_M).max() < 0.01
 
 
 def test_a_car_beside_another_one_changes_only_behind_or_before_it():
     """The other car keeps its lane, at the same speed and beside the one that changes."""
     cars = [car(20.0, 0, 15.0, 350.0, 1), car(20.0, 1, 15.0, 380.0, 1)]
-    outcomes, found = drive(highway(*cars, limit_mps=15.0), 400, action_type="continuous")
+    outcomes, found = drive_fast(highway(*cars, limit_mps=15.0), 400, action_type="continuous")
     assert outcomes == ["goal", "goal"]
     beside = np.abs(found["y_m"][:, 0] - found["y_m"][:, 1]) < 1.9
     assert beside.any()
@@ -79,7 +67,7 @@ def test_a_car_beside_another_one_changes_only_behind_or_before_it():
 
 def test_two_cars_exchange_their_lanes():
     cars = [car(20.0, 0, 15.0, 350.0, 1), car(20.0, 1, 15.0, 350.0, 0)]
-    outcomes, _ = drive(highway(*cars, limit_mps=15.0), 500, action_type="continuous")
+    outcomes, _ = drive_fast(highway(*cars, limit_mps=15.0), 500, action_type="continuous")
     assert outcomes == ["goal", "goal"]
 
 
@@ -87,7 +75,7 @@ def test_two_cars_exchange_their_lanes():
 def test_two_queues_zip_where_a_lane_ends(end_m):
     cars = [car(5.0 + 9.0 * i, lane, 5.0, 390.0 - 9.0 * (1 - lane) - 18.0 * (3 - i), 0)
             for i in range(4) for lane in range(2)]
-    outcomes, found = drive(merging(cars, end_m), 1200, action_type="continuous")
+    outcomes, found = drive_fast(merging(cars, end_m), 1200, action_type="continuous")
     assert outcomes == ["goal"] * len(cars)
     assert found["x_m"][:, 1][found["y_m"][:, 1] < -0.5 * WIDTH_M].max() < end_m
 
@@ -95,7 +83,7 @@ def test_two_queues_zip_where_a_lane_ends(end_m):
 def test_a_car_waits_at_the_end_of_its_lane_for_a_gap():
     """A queue of cars stands on the other lane for ever beside the end."""
     queue = [replace(car(4.0 + 7.0 * i, 0, 0.0, 0.0, 0), goal_m=None) for i in range(40)]
-    outcomes, found = drive(merging([car(5.0, 1, 5.0, 390.0, 0), *queue], 200.0), 400, action_type="continuous")
+    outcomes, found = drive_fast(merging([car(5.0, 1, 5.0, 390.0, 0), *queue], 200.0), 400, action_type="continuous")
     assert outcomes == ["timeout"]
     assert found["speed_mps"][-1, 0] == 0.0 and found["x_m"][-1, 0] < 200.0
     assert np.abs(found["y_m"][:, 0] + WIDTH_M).max() < 0.5
@@ -105,7 +93,7 @@ def test_a_crowded_highway_clears_without_a_collision():
     rng = np.random.default_rng(0)
     cars = [car(10.0 + 28.0 * i + rng.uniform(0.0, 6.0), lane, rng.uniform(18.0, 26.0), 380.0 + 24.0 * i,
                 rng.integers(3)) for i in range(8) for lane in range(3)]
-    outcomes, _ = drive(highway(*cars, lanes=3), 600, action_type="continuous")
+    outcomes, _ = drive_fast(highway(*cars, lanes=3), 600, action_type="continuous")
     assert outcomes.count("collision") + outcomes.count("offroad") == 0
     assert outcomes.count("goal") >= 23
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from driven_scenes import drive
 from rule_based_scenes import FOUR_ARMS, arm_line, on_arm, on_lanes, parked
 from scripted_scenes import Actor
 from staged_controls import GREEN, LIGHT, OFF, RED, STOP, YELLOW, YIELD, with_controls
 
-from drive_env import OUTCOMES, Batch, DriveConfig, generate_scene
+from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver
 
 LANE = [(-100.0, 0.0), (300.0, 0.0)]
@@ -23,24 +24,6 @@ def agent_on_arm(arm, away_m, speed_mps=5.0, beyond_m=50.0):
     vehicle = on_arm(arm, away_m, speed_mps)
     ahead = np.round([np.cos(vehicle.heading_rad), np.sin(vehicle.heading_rad)])
     return replace(vehicle, goal_m=tuple(np.array([vehicle.x_m, vehicle.y_m]) + (away_m + beyond_m) * ahead))
-
-
-def drive(scene, steps, **config):
-    """Outcomes of a trial, and the poses and speeds of all vehicles at each of its steps."""
-    record = []
-    with Batch(scene, config=DriveConfig(trial_steps=steps, **config)) as batch:
-        driver = LaneDriver(batch)
-        outcomes = np.zeros(batch.num_agents, int)
-        batch.reset()
-        for _ in range(steps):
-            record.append(batch.vehicles())
-            batch.step(driver.act_all())
-            outcomes += batch.outcome
-            if batch.trial_ended.all():
-                break
-        rates = {name: batch.metrics()[name].value for name in ("red_light", "stop_sign") if name in batch.metrics()}
-    found = {name: np.array([now[name] for now in record]) for name in ("x_m", "y_m", "speed_mps")}
-    return [OUTCOMES[outcome] for outcome in outcomes], found, rates
 
 
 def fronts(speed_mps, front_m, *kinds_and_lines, **more):
