@@ -7,7 +7,7 @@ from .lane_map import LaneMap
 from .parameters import Parameter
 from .parts import Parts
 from .placing import PlacingSpec, Span, draw_starts, place_from
-from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, leaving
+from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, add_highway, leaving
 from .rng import Rng
 
 DEFAULT_AGENTS = 12
@@ -47,10 +47,7 @@ def build(rng: Rng, agents: int, lanes: int, exit_after_m: float, parallel_m: fl
     # The highway in four parts: before the exit lane, beside its taper, beside the lane, and behind it.
     roads, middle = LaneMap(), Path(Pose(0.0, 0.0, 0.0), (line(exit_after_m + taper_m + parallel_m + AFTER_M),))
     ends_m = [0.0, exit_after_m, exit_after_m + taper_m, exit_after_m + taper_m + parallel_m, middle.length_m]
-    parts: list[list[int]] = []
-    for from_m, to_m in zip(ends_m[:-1], ends_m[1:], strict=True):
-        parts.append(roads.along(middle.part(from_m, to_m), lanes, lane_width_m, speed_limit_mps,
-                                 after=parts[-1] if parts else ()))
+    parts = add_highway(roads, middle, ends_m, lanes, lane_width_m, speed_limit_mps)
 
     # The exit lane, which leaves the last lane of the highway, and the ramp.
     beside_m = -(lanes + 0.5) * lane_width_m

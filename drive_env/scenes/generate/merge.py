@@ -7,7 +7,7 @@ from .lane_map import LaneMap
 from .parameters import Parameter
 from .parts import Parts
 from .placing import PlacingSpec, Span, draw_starts, place_from
-from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, joining
+from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, add_highway, joining
 from .rng import Rng
 
 DEFAULT_AGENTS = 12
@@ -45,10 +45,7 @@ def build(rng: Rng, agents: int, lanes: int, parallel_m: float, taper_m: float, 
     # The highway in four parts: before the ramp, beside its lane, beside the taper, and behind it.
     roads, middle = LaneMap(), Path(Pose(0.0, 0.0, 0.0), (line(BEFORE_M + parallel_m + taper_m + AFTER_M),))
     ends_m = [0.0, BEFORE_M, BEFORE_M + parallel_m, BEFORE_M + parallel_m + taper_m, middle.length_m]
-    parts: list[list[int]] = []
-    for from_m, to_m in zip(ends_m[:-1], ends_m[1:], strict=True):
-        parts.append(roads.along(middle.part(from_m, to_m), lanes, lane_width_m, speed_limit_mps,
-                                 after=parts[-1] if parts else ()))
+    parts = add_highway(roads, middle, ends_m, lanes, lane_width_m, speed_limit_mps)
 
     # The ramp, its lane beside the highway, and the taper that leads into the last lane of the highway.
     beside_m = -(lanes + 0.5) * lane_width_m

@@ -2,7 +2,8 @@
 
 A node has arms at directions from its centre. Its lanes join the streets that end there::
 
-    node = Junction(Pose(0.0, 0.0, 0.0), {EAST: 0.0, WEST: math.pi}, section, half_box_m=9.75)
+    node = Junction(Pose(0.0, 0.0, 0.0), {EAST: 0.0, WEST: math.pi}, lane_width_m=3.5, half_box_m=9.75,
+                    speed_limit_mps=13.9)
     entries, exits = open_arms(roads, node, length_m=60.0, speed_limit_mps=13.9)   # streets that end in the open
     node.connect(roads, entries, exits)
 """

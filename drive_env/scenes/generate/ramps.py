@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 from .curves import Path, Pose, line, turn
+from .lane_map import LaneMap
 from .parameters import Parameter
 
 GORE_RAD = math.radians(10.0)
@@ -34,3 +37,17 @@ def leaving(start: Pose, radius_m: float, straight_m: float, side: int = -1) -> 
 def joining(end: Pose, radius_m: float, straight_m: float) -> Path:
     """A ramp that joins a road from the right, at this pose."""
     return leaving(end.reversed(), radius_m, straight_m, side=1).reversed()
+
+
+def add_highway(roads: LaneMap, middle: Path, ends_m: Sequence[float], lanes: int, lane_width_m: float,
+                speed_limit_mps: float) -> list[list[int]]:
+    """Adds lanes to the right of a path, divided where ramps begin and end; returns the lanes of each part.
+
+    Args:
+        ends_m: stations of the path, from the start of the first part to the end of the last one.
+    """
+    parts: list[list[int]] = []
+    for from_m, to_m in pairwise(ends_m):
+        parts.append(roads.along(middle.part(from_m, to_m), lanes, lane_width_m, speed_limit_mps,
+                                 after=parts[-1] if parts else ()))
+    return parts

@@ -12,24 +12,17 @@ import numpy as np
 
 from ...errors import SceneError
 from ..scene import Objects
-from .placing import GOAL_DISTANCE_M, LENGTH_RANGE_M, cars_of, draw_goal, draw_sizes, in_eighths
+from .placing import (
+    BRAKING_MPS2, GOAL_DISTANCE_M, INSET_M, LENGTH_RANGE_M, PITCH_M, STANDING_GAP_M, cars_of, draw_goal, draw_sizes,
+    in_eighths)
 from .rng import Rng
 from .roadnet import AHEAD, HEADING_RAD, RoadNet, on_grid
 
-PLACE_PITCH_M = 8.0
 JITTER_M = 0.4
-"""Two cars of 5.2 m on neighbouring places, each displaced by this, are 2 m apart."""
-
-PLACE_INSET_M = 3.6
-"""From a lane's end to its first place: a displaced car is entirely on its lane, never in a junction."""
+"""Two cars of 5.2 m on neighbouring places, each displaced by this, are 2 m apart; at the end of a lane, such a car is
+entirely on it."""
 
 START_SPEED_MPS = 6.0
-COMFORTABLE_BRAKING_MPS2 = 2.0
-"""A car can stop from its start speed, at this rate, before the next car on its lane and before the lane's end."""
-
-
-STANDING_GAP_M = 1.0
-"""Between a car that has stopped and the next one."""
 
 
 class Place(NamedTuple):
@@ -85,12 +78,12 @@ def populate(rng: Rng, net: RoadNet, agents: int, spec: TrafficSpec) -> Objects:
 def _places(rng, net, start_lanes):
     places = []
     for street in net.streets:
-        room_m = street.length_m - 2 * PLACE_INSET_M
-        rows = int(room_m // PLACE_PITCH_M) + 1
-        first_m = PLACE_INSET_M + float(rng.uniform(0.0, room_m - (rows - 1) * PLACE_PITCH_M, 1)[0])
+        room_m = street.length_m - 2 * INSET_M
+        rows = int(room_m // PITCH_M) + 1
+        first_m = INSET_M + float(rng.uniform(0.0, room_m - (rows - 1) * PITCH_M, 1)[0])
         sides = [side for side in (street.out, street.back) if start_lanes.intersection(side)]
         for row in range(rows):
-            out_m = first_m + row * PLACE_PITCH_M
+            out_m = first_m + row * PITCH_M
             passable_side = sides[rng.below(len(sides))] if row % 2 == 0 else ()
             places += [Place(lane, out_m, lane in passable_side) for lane in street.out]
             places += [Place(lane, street.length_m - out_m, lane in passable_side) for lane in street.back]
@@ -105,7 +98,7 @@ def _stopping_speed_mps(net, lane, along_m):
     follows = lane[behind] == lane[ahead]
     gap_m = (along_m[ahead] - along_m[behind])[follows] - LENGTH_RANGE_M[1] - STANDING_GAP_M
     clear_m[behind[follows]] = np.minimum(clear_m[behind[follows]], gap_m)
-    return np.sqrt(2 * COMFORTABLE_BRAKING_MPS2 * clear_m)
+    return np.sqrt(2 * BRAKING_MPS2 * clear_m)
 
 
 def _poses(net, lane, along_m):
