@@ -139,8 +139,8 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
  * arrays of `arrays` are as long as the bound ones. */
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message);
 drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message);
-/* Waits for calls in progress, ends steps in flight, then ends the threads and releases the scenes; later calls return
- * an error. */
+/* Waits for calls in progress, completes steps in flight, then ends the threads and releases the scenes; later calls
+ * return an error. */
 void drv_batch_close(drv_batch *batch);
 void drv_batch_free(drv_batch *batch); /* closes the batch first, where it is open */
 void drv_batch_bind(drv_batch *batch, const drv_arrays *arrays); /* before the first call below */
@@ -162,7 +162,7 @@ drv_status drv_batch_step(drv_batch *batch, int32_t part, const void *actions, c
  * at least one. Until drv_batch_wait the arrays of these worlds must not be read, the bound actions may be written, and
  * every other call returns an error. */
 drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *actions, char *message);
-/* Ends the step in flight. Any thread may call it, and steps some of the remaining worlds itself. */
+/* Completes the step in flight. Any thread may call it, and steps some of the remaining worlds itself. */
 drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
 /* Writes the observation with which each waiting agent will start the next trial of its episode; zeros for other
  * agents, and in the last trial. observation_size floats per agent, or half floats if observations are. */

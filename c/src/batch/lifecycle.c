@@ -118,7 +118,7 @@ static void release_all(drv_batch *batch) {
     batch->closed = true;
 }
 
-/* Ends the steps that are in flight, so that closing need not wait for their callers. */
+/* Completes the steps that are in flight, so that closing need not wait for their callers. */
 static void end_flights(drv_batch *batch) {
     uint64_t found;
     for (drv_part *part = batch->parts; part <= batch->parts + batch->ownership.part_count; part++) {

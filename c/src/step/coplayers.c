@@ -12,8 +12,8 @@ static int32_t count_of(const drv_config *config, int32_t agents) {
     return count < agents ? count : agents - 1;
 }
 
-/* Selection sampling (Fan, Muller, Rezucha 1962): each agent in turn is drawn with the probability of places left over
- * agents left. */
+/* Selection sampling (Fan, Muller, Rezucha 1962): each agent in turn is drawn with probability
+ * (places left) / (agents left). */
 void drv_coplayers_draw(drv_world *world) {
     const int32_t agents = world->scene->num_agents;
     int32_t places = count_of(world->config, agents);

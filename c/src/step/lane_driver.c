@@ -30,7 +30,7 @@ static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
 static const float sideways_mps = 1.2f, steepest_slope = 0.25f, aligned_m = 0.3f;
 /* Points behind an agent at which a vehicle still moves its path. */
 enum { PASSED_POINTS = 8 };
-/* What another vehicle ahead drives in this time counts as free. */
+/* Of a vehicle ahead that is no driving agent, the distance that it drives in this time counts as free. */
 static const float reach_s = 4.0f;
 /* A slower agent that brakes comes to rest. */
 static const float creep_mps = 0.4f;
@@ -266,8 +266,8 @@ static void find_zones(const drv_world *world, const drv_lane_driver *driver, in
     }
 }
 
-/* What the front of an agent can drive until something that stands ahead of it, or of the agents ahead of it, ends its
- * way. */
+/* Finds the distance that the front of an agent can drive before it is blocked by something that stands ahead of the
+ * agent, or ahead of the agents that it follows. */
 static void find_reach(const drv_world *world, drv_lane_driver *driver, int32_t agent) {
     float way_m = 0.0f, reach_m = INFINITY;
     int32_t at = agent;
@@ -351,8 +351,8 @@ static float pursuit_steering(const drv_world *world, const drv_lane_driver *dri
     const float wheelbase_m = drv_wheelbase_share * world->scene->length_m[agent];
     const float steering_rad =
         drv_arc_tangent(2.0f * wheelbase_m * aim_sin / drv_larger(0.1f, away_m + wheelbase_m * aim_cos));
-    /* At high speed one step with the first bin turns more than a long arc would, which is rounded to no bin: that bin,
-     * where the heading after it is nearer to the aim. */
+    /* At high speed one step with the first bin turns the agent by more than a long arc needs, and the angle of that
+     * arc would be rounded to 0. So use the first bin where the heading after the step is nearer to the aim with it. */
     const float bin_rad = first_bin_rad(world, agent);
     if (!(turn_rad > coarse_turn_rad && fabsf(steering_rad) < bin_rad)) return steering_rad;
     return fabsf(aim_sin) > 0.5f * turn_rad ? (aim_sin > 0.0f ? bin_rad : -bin_rad) : 0.0f;

@@ -13,7 +13,7 @@ static const drv_idm drv_agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
 /* Directions that differ by less than 25 degrees are of one stream of traffic. */
 static const float drv_stream_cos = 0.906f;
 
-/* Points of a path that a driver considers ahead of an agent: 126 m, the stopping distance at 30 m/s. */
+/* Points of a path that a driver considers ahead of an agent: 126 m, which covers its look-ahead of 120 m at 30 m/s. */
 enum { DRV_WINDOW_POINTS = 64 };
 
 _Static_assert((DRV_WINDOW_POINTS - 1) * DRV_PATH_PITCH_M < DRV_PATH_RUN_OUT_M, "a path is longer than a window");

@@ -16,8 +16,8 @@ static const float change_reach_m = 130.0f;
 /* The shortest gaps ahead and behind: the gap at rest and half of the headway, and what braking takes until the faster
  * one is as slow as the other one. It brakes harder as the end of the lane nears. */
 static const float headway_share = 0.5f, gentle_mps2 = 2.0f, urgent_mps2 = 4.0f;
-/* An agent that is this far on its way to the other lane turns back only from vehicles nearer than this. At rest this
- * gap is enough, too, and slow vehicles need more by what they drive in slow_s. */
+/* An agent that is this far on its way to the other lane turns back only from vehicles nearer than turning_back_m.
+ * That is also the gap at rest that a change requires; it grows by the distance driven in slow_s, up to min_gap_m. */
 static const float underway_m = 0.5f, turning_back_m = 0.5f, slow_s = 0.5f;
 /* An agent that has missed the last place for a change still changes while the other path is no farther away than
  * this: more than a wide lane. */

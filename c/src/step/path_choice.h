@@ -1,7 +1,7 @@
 /* Which of its paths does an agent follow, and when does it change to the next one? An agent whose goal is on another
- * lane has a path along each lane on the way. It is on the path that it is nearest to. Between the places that its
- * driver was given it changes to the next one as soon as the gaps there are long enough; towards the last of these
- * places it slows down, and the agent behind it on the other lane makes room. */
+ * lane has a path along each lane on the way. It is on the path that it is nearest to. Between change_from_m and
+ * change_to_m it changes to the next one as soon as the gaps there are long enough; towards change_to_m it slows down,
+ * and the agent behind it on the other lane makes room. */
 #ifndef DRV_PATH_CHOICE_H
 #define DRV_PATH_CHOICE_H
 

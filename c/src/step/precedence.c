@@ -74,7 +74,8 @@ typedef struct passage {
     float part_m; /* from its front to the part */
     float gap_m; /* from its front to where it waits */
     float arrive_s, leave_s;
-    int32_t place; /* OUTSIDE the zone, or else it goes on: IN_ZONE, or too fast to stop; ON_PART */
+    /* OUTSIDE: it can wait; IN_ZONE, which includes being too fast to stop, and ON_PART: it goes on */
+    int32_t place;
     int32_t priority; /* -1 at a sign, 0 if it stands, else 1 */
     float turn_s; /* when it is where it waits: the order of those outside */
 } passage;
@@ -133,8 +134,8 @@ static bool is_joint(const drv_paths *window, const drv_driven *own, crossed_par
     return turn_cos > drv_stream_cos;
 }
 
-/* Makes an agent follow another one that is before it where their paths join, as in a zip: their gap has to be long
- * enough by then. */
+/* Makes an agent follow another one that is before it where their paths join, as in a zipper merge: their gap has to
+ * be long enough by then. */
 static void zip_behind(drv_driven *own, float joint_m, const drv_driven *other, float other_joint_m, int32_t index) {
     /* the gap there, if the other one were on the path of this one */
     const float gap_m = joint_m - other_joint_m - other->follower.length_m;
@@ -179,7 +180,7 @@ static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t
     wait_for(a_is_first ? b : a, second->gap_m, a_is_first ? agent : other);
 }
 
-/* ---- circles ---- */
+/* ---- deadlocks ---- */
 
 static bool is_held(const drv_driven *own) {
     return own->follower.speed_mps < drv_rests_below_mps && own->follower.acceleration_mps2 < held_mps2;
@@ -198,7 +199,7 @@ static void settle_again(const drv_world *world, drv_lane_driver *driver, int32_
     }
 }
 
-/* Whether all agents of the circle that one is in are held, but for the one that is to be released: that of lowest
+/* Whether all agents of the cycle that one is in are held, but for the one that is to be released: that of lowest
  * index among those that yield. Returns that agent; -1 if there is none. */
 static int32_t released_of(const drv_lane_driver *driver, int32_t agent) {
     int32_t lowest = -1, moving = -1;
@@ -215,8 +216,8 @@ static int32_t released_of(const drv_lane_driver *driver, int32_t agent) {
     return moving >= 0 && moving != lowest ? -1 : lowest;
 }
 
-/* Releases one agent of a circle of agents that wait for each other; false if there is none. */
-static bool break_circle(const drv_world *world, drv_lane_driver *driver) {
+/* Releases one agent of a cycle of agents that wait for each other (a deadlock); false if there is none. */
+static bool break_cycle(const drv_world *world, drv_lane_driver *driver) {
     const int32_t agents = world->scene->num_agents;
     for (int32_t agent = 0; agent < agents; agent++) driver->visited[agent] = -1;
     for (int32_t agent = 0; agent < agents; agent++) {
@@ -249,5 +250,5 @@ void drv_precedence_settle(const drv_world *world, drv_lane_driver *driver) {
                 settle_pair(world, driver, agent, 64 * word + drv_lowest_bit(bits));
 
     /* those that wait for each other */
-    while (break_circle(world, driver)) {}
+    while (break_cycle(world, driver)) {}
 }

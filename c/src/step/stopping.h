@@ -6,7 +6,7 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* A vehicle stops for a sign if it is slower than this, this near to the stop line, before it crosses the line. */
+/* A vehicle counts as stopped at a stop sign while it is slower than this, within this distance before the line. */
 static const float drv_stop_speed_mps = 0.2f, drv_stop_zone_m = 3.0f;
 
 /* Deceleration beyond which a vehicle goes on at yellow. */
