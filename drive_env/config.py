@@ -231,14 +231,16 @@ class IDMConfig(Checked, group="idm"):
     """
 
     min_gap_m: float = setting(1.0, "m", "gap to the vehicle ahead at rest, from bumper to bumper", number(0.1, 50.0))
-    headway_s: float = setting(1.5, "s", "time gap that a moving vehicle adds to it", number(0.0, 10.0))
+    headway_s: float = setting(
+        1.5, "s", "time gap to the vehicle ahead that a moving vehicle keeps in addition to `min_gap_m`",
+        number(0.0, 10.0))
     acceleration_mps2: float = setting(1.0, "m/s2", "acceleration on a free road from rest", number(0.1, 20.0))
     braking_mps2: float = setting(2.0, "m/s2", "comfortable deceleration", number(0.1, 20.0))
     hardest_braking_mps2: float = setting(
         8.0, "m/s2", "largest deceleration; at least `braking_mps2`", number(0.1, 20.0))
     speed_factor: float = setting(
-        1.0, "1", "factor of the desired speed, in bends, too: that of a lane is its speed limit, or 10 m/s where it "
-        "has none", number(0.05, 2.0))
+        1.0, "1", "factor of the desired speed, also of the lower one in bends; the desired speed on a lane is its "
+        "speed limit, or 10 m/s where it has none", number(0.05, 2.0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -78,7 +78,7 @@ def bound_text(bound: float) -> str:
 
 
 def outside_text(value: float, low: float, high: float) -> str:
-    """A rejected value in the fewest digits, of 6, 9 and 17, that are still outside of low to high; NaN as nan."""
+    """A rejected value with the fewest digits (6, 9 or 17) with which it is still outside [low, high]; NaN as nan."""
     for digits in (6, 9, 17):
         text = f"{float(value):.{digits}g}"
         if not low <= float(text) <= high:

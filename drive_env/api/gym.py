@@ -40,8 +40,8 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
         render_mode: None, "rgb_array" (`render` returns a picture) or "human" (a window shows every step); both need
             the extra [render].
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
-        defaults: the config that `config` changes where it is a mapping; a `DriveConfig` replaces it. The ids of scenes
-            set it.
+        defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
+            `DriveConfig`. The ids of scenes set it.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -167,8 +167,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         render_mode: None, or "rgb_array": `render` returns one picture for each sub-environment (extra [render]).
         max_episode_steps: must be None (`make_vec` passes it); `config.trial_steps` sets the time limit.
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
-        defaults: the config that `config` changes where it is a mapping; a `DriveConfig` replaces it. The ids of scenes
-            set it.
+        defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
+            `DriveConfig`. The ids of scenes set it.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

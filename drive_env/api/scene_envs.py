@@ -33,7 +33,7 @@ class SceneEnv(NamedTuple):
     scenes: str
     """The generator."""
     horizon_s: float
-    """Time limit of an episode, which is one trial, for a driver behind slow traffic, too."""
+    """Time limit of an episode, which is one trial; long enough for a driver behind slow traffic, too."""
     progress: str
     """The dense reward term. The route is that along lanes; without lane changes, it does not lead to every goal."""
     progress_per_m: float

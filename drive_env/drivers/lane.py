@@ -22,17 +22,18 @@ class LaneDriver:
       straight on past it: not to goals that follow with `on_goal` "next"; with "respawn" it is that of the start that
       the agent has. Where the scene has candidate goals, it leads to the drawn one, unless the config ever hides it
       (`observation.goal_reveal_s`).
-    * **Speed.** The limit of the lane in generated scenes, up to 30 m/s; in logs 50 km/h, or what the trial takes. The
-      acceleration is that of the intelligent driver model.
+    * **Speed.** The limit of the lane in generated scenes, up to 30 m/s; in logs 50 km/h, or more, up to 30 m/s, where
+      the path is too long for that within a trial. The acceleration is that of the intelligent driver model.
     * **Lights and signs**, with `traffic_controls`. It stops at red, at yellow if 3 m/s2 suffice, and at stop signs. At
       stop and yield signs it waits for agents that come on a road without one.
     * **Right of way.** Where paths cross, the agent that is inside goes first, then the one that arrives first; the
       other one waits before the crossing. It enters a crossing only if it can leave it. Of agents that stand and wait
-      for each other in a circle, the one of lowest index drives on. Where paths join, agents merge as in a zip, the
-      nearer one first.
-    * **Lane changes.** As soon as the gaps ahead and behind on the other lane are at least the gap at rest and half of
-      the headway, and what braking takes. Where the lane ends it waits for a gap; the agent behind on the other lane
-      makes room. It changes lanes to get to its goal only, not to overtake.
+      for each other in a cycle, the one of lowest index drives on. Where paths join, agents merge in turn (zipper
+      merge), the nearer one first.
+    * **Lane changes.** It changes lanes as soon as the gaps ahead and behind on the other lane are at least the sum of
+      the gap at rest, half of the headway, and the distance that the faster vehicle needs to brake to the speed of the
+      other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room.
+      It changes lanes to get to its goal only, not to overtake.
 
     Vehicles that stand for ever are passed on the left. Vehicles that are no agents and cross are forecast to drive
     straight on. The driver knows no hidden values, does not reverse, does not park, and gives no priority from the

@@ -16,13 +16,15 @@ LANE_REACH_M = 15.0
 """A point farther than this from every lane has no lane, as in the core's routes."""
 
 CANDIDATE_MARGIN_M = 2.0
-"""Lanes so much farther from a goal than the nearest one lead to it, too: lanes overlap where they meet."""
+"""Lanes up to this much farther from a goal than the nearest lane also lead to it, since lanes overlap where they
+meet."""
 
 SAME_WAY_COS = 0.5
 """60 degrees, between a vehicle and the lane that it starts on."""
 
 BESIDE_RANGE_M, BESIDE_COS = (2.5, 5.0), 0.98
-"""Distance of the centres of two lanes side by side, as of those of rule-based vehicles, and their least alignment."""
+"""Range of the distance between the centres of two lanes side by side, the same as for lane changes of rule-based
+vehicles, and the least cosine of the angle between them."""
 
 PITCH_M = 4.0
 """Distance of the places at which lanes are compared."""
@@ -37,7 +39,7 @@ SIDEWAYS_M = 15.0
 """Length of a change at walking pace: a vehicle that waits for a gap stops so far before the end of its lane."""
 
 FURTHER_CHANGE_M = 60.0
-"""Length that is left for each further change, and for the last one before the goal."""
+"""Length that is left for each further change."""
 
 
 class ReferencePath(NamedTuple):
@@ -186,7 +188,7 @@ class LaneNet:
         return points_m[kept], of[kept]
 
     def _window_m(self, points_m, after, changes):
-        """The window for the change from one path to the next; `changes` are left, with this one."""
+        """The window for the change from one path to the next; `changes` counts those left, including this one."""
         stations_m, places_m, ahead = _stations(points_m)
         along_m, is_beside = _side_by_side(places_m, ahead, after.points_m)
         is_beside &= along_m <= _arcs(after.points_m)[-1] - FURTHER_CHANGE_M * (changes > 1)
@@ -208,7 +210,8 @@ def _arcs(line):
 
 
 def _nearest(line, point_m, ahead):
-    """Place along a line, and distance, of its nearest point, of segments in the direction `ahead` if it is given."""
+    """Place along a line of the point nearest to `point_m`, and its distance; if `ahead` is given, only segments in
+    that direction count."""
     step, length_m, share, distance_m = _projection(point_m[None], line)
     if ahead is not None:
         aligned = (step @ ahead) / np.maximum(length_m, 1e-9) >= SAME_WAY_COS

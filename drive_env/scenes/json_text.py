@@ -69,7 +69,7 @@ def read_json(data: bytes):
     """The one value of a JSON text in UTF-8, with or without a byte order mark.
 
     Refuses repeated keys of an object, NaN, Infinity and deep nesting. Integers of more than 20 characters become
-    floats, numbers beyond float64 infinities.
+    floats; numbers beyond the range of float64 become infinities.
 
     Raises:
         SceneError: names the place and the reason.

@@ -8,7 +8,7 @@
 /* Parameters of a driver. The exponent of the free-road term is 4. */
 typedef struct drv_idm {
     float min_gap_m;            /* bumper to bumper, at rest */
-    float headway_s;            /* time gap that a moving vehicle adds to it */
+    float headway_s;            /* time gap that a moving vehicle keeps in addition */
     float acceleration_mps2;    /* on a free road from rest */
     float braking_mps2;         /* comfortable deceleration */
     float hardest_braking_mps2; /* bound of the deceleration */

@@ -39,7 +39,7 @@ LOG_S = 60.0
 
 
 def build(rng: Rng, agents: int, closed: int, start_speed_mps: float, known_share: float) -> Parts:
-    """The fork has a random start, and its loops a random height."""
+    """The fork has a random start, and the straight parts of its loops a random length."""
     check_agents(agents)
     start_m, rise_m = (float(rng.uniform(*span, 1)[0]) for span in (LEAD_RANGE_M, RISE_RANGE_M))
     fork = Fork(start_m, (1, -1), rise_m)

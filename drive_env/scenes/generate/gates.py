@@ -38,7 +38,8 @@ def build(rng: Rng, agents: int, gates: int, start_speed_mps: float, known_share
     known = known_options(rng, known_share, [2] * gates)
     partners = [script for gate, fork in enumerate(street.forks) for script in _partners(gate, fork, known is not None)]
     objects, scripts = objects_of(start_speed_mps, (street.end_m, 0.0), with_options(partners, known))
-    open_routes = known  # a car that yields, option 0, leaves route 0, the street; one that insists leaves the lay-by
+    # A car that yields (option 0) leaves the street (route 0) free; one that insists (option 1) leaves the lay-by free.
+    open_routes = known
     return Parts(street.roads(), street.graph(open_routes), objects, scripts=scripts)
 
 

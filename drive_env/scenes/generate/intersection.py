@@ -24,8 +24,8 @@ PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes each way", 1, 3),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
     "lights": LIGHTS,
-    "control": Parameter("none", "", "lights, as with lights; signs on one of the two roads, drawn, or on all arms",
-                         choices=CONTROLS),
+    "control": Parameter("none", "", "'lights': the same as `lights`; 'stop', 'yield': signs on one of the two roads, "
+                         "drawn; 'all_way_stop': stop signs on all arms", choices=CONTROLS),
 }
 
 

@@ -42,7 +42,7 @@ BAY_M, BAY_SLANT_M, BAY_DEPTH_M = 8.0, 4.0, 2.2
 
 ARRIVAL_S, ARRIVAL_SPREAD_S = 2.5, 2.0
 """After this time the first car reaches the place where the street narrows; the first one from the other side reaches
-it at most so much later. As many are first from either side."""
+it at most so much later. Either side is equally likely to be first."""
 
 SPEED_SHARE, HEADWAY_S = (0.6, 0.9), (1.0, 2.0)
 

@@ -41,11 +41,11 @@ class Touch(NamedTuple):
         return math.pi / 2 - self.past_rad
 
     def beside_m(self, ahead_m: np.ndarray) -> np.ndarray:
-        """How far it is from the street's lane, so far along that lane from where it touches it."""
+        """Distance of the arc from the street's lane, `ahead_m` along that lane from where the two touch."""
         return self.radius_m - np.sqrt(self.radius_m * self.radius_m - ahead_m * ahead_m)
 
     def away_m(self, beside_m: float) -> float:
-        """How far along the lane it is so far beside it."""
+        """How far along the lane, from where the two touch, the arc is `beside_m` from it."""
         return math.sqrt(beside_m * (2 * self.radius_m - beside_m))
 
 

@@ -46,8 +46,8 @@ ONCOMING_SHARE, FIRST_S, GAP_S = (0.8, 1.0), (2.0, 8.0), (8.0, 14.0)
 limit, and after which times the next ones do. At 25 m/s, passing a vehicle of 10 to 11 m/s takes about 5 s."""
 
 BEHIND_S, BEHIND_M, QUEUE_M = 16.0, 25.0, 9.0
-"""An agent that follows the slow vehicles is after so many seconds no farther behind the last one than so many metres,
-and `QUEUE_M` more for each agent before it."""
+"""After `BEHIND_S`, an agent that follows the slow vehicles is at most `BEHIND_M` behind the last of them, and
+`QUEUE_M` more for each agent ahead of it."""
 
 BEYOND_M = 5.0
 """From where the last slow vehicle is after `LOG_S` to the first goal that needs overtaking: agents have to pass it."""
