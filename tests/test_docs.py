@@ -191,7 +191,7 @@ def test_goals_of_speed_are_judged_by_the_run_on_the_page(monkeypatch):
     page = ROOT / "docs/performance.md"
     measured = pages.measured_part(page)
     assert goals.goals_table(measured) == pages.measured_part(page, "goals")
-    # Other figures change the verdicts: of rates, of what should be small, and of the one of two.
+    # Other figures change the verdicts: of a rate, of a time that should be small, and of a goal with two figures.
     restart = re.search(r"^\| a step in which the one world restarts \| (.*) \|$", measured, re.MULTILINE)[1]
     slower = measured.replace(f"restarts | {restart} |", "restarts | 51 us |")
     assert "| a restart in a step: 50 us | 51 us, not reached |" in goals.goals_table(slower)

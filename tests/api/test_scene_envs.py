@@ -179,7 +179,7 @@ def test_a_spec_survives_json(row):
 
 @each_env
 def test_the_scene_s_name_makes_a_pettingzoo_env_of_all_its_vehicles(row):
-    """With the default config, and with that of the id, by which no vehicle is left to follow rules."""
+    """With the default config, and with that of the id; only vehicles marked for log replay then still follow rules."""
     for config in (None, gymnasium.spec(row.id).kwargs["defaults"]):
         env = parallel_env(row.scenes if config is None else few_scenes(row), config)
         assert len(env.possible_agents) == GENERATORS[row.scenes].DEFAULT_AGENTS

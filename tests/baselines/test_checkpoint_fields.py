@@ -116,7 +116,7 @@ def test_a_damaged_field_is_named(alone, value):
 
 
 def test_legal_values_are_accepted(alone):
-    """The values that `may_be` calls valid are: the test above would pass if everything were rejected."""
+    """The values that `may_be` calls valid are accepted: rejecting everything would pass the test above."""
     newest = alone
     with Damage(newest / "config.json") as damage:
         whole = json.loads(damage.whole)

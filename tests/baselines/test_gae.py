@@ -252,7 +252,7 @@ def test_inserted_waits_change_no_advantage(credit):
     [], ["trial_ended"], ["truncation", "trial_ended"], ["terminations", "trial_ended"],
     ["truncations", "truncation", "trial_ended"]])
 def test_a_disturbance_ends_no_trial_and_hides_no_end(end, time_limits, credit):
-    """Steps 2 and 3 are disturbed; the advantages are those without them, where step 1 ends the trial as 3 does."""
+    """The advantages are those without steps 2 and 3, where step 1 has the end flags that step 3 has here."""
     restart = [] if not end else [2]
     without = segment(rewards=[1, 2, *[0] * len(restart), 3, 4], values=[1, 2, *[6] * len(restart), 3, 4],
                       last_value=8, invalid=restart, **dict.fromkeys(end, [1]))

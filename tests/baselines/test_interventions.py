@@ -43,7 +43,7 @@ def make_runner():
 
 
 def played(runner):
-    """(trials, worlds x agents) rewards and lengths of all trials of the first episodes."""
+    """(3, trials, worlds x agents): reward, length and distance of all trials of the first episodes."""
     with open_batch() as batch:
         records = first_episodes(batch, runner(batch))
         records = records[np.lexsort((records["agent"], records["trial"]))]

@@ -70,7 +70,7 @@ static inline drv_config small_config(void) {
 
 /* Agent 0 drives along +x from the origin, agent 1 twenty metres to its left; the log-replay vehicle crosses far ahead
  * of them, the static vehicle is behind. The edge runs along the right side of agent 0; a stop sign is one point.
- * Ahead of agent 0 a light with a program, and behind it two stop signs. The log-replay vehicle has a script, which
+ * Ahead of agent 0 is a light with a program, beyond it two stop signs. The log-replay vehicle has a script, which
  * `input.script_count` 0 leaves out. Agent 0 has a list of two goals, agent 1 one goal that repeats, and some goals
  * have headings; `input.listed_count` and `input.has_goal_headings` leave them out unless they are set. */
 static inline void make_small(small_scene *scene) {

@@ -159,7 +159,7 @@ TEST(a_batch_without_memory_is_an_error_and_leaves_nothing) {
     }
 }
 
-/* Steps a batch, and refuses requests of the steps from number `count` on. */
+/* Resets and steps a batch; refuses request number `count`, with all later ones if `all_later`; below 0 none. */
 static void step_refused(batch_fixture *test, int count, bool all_later) {
     test_rng rng = {9};
     refuse_after(count, all_later);

@@ -99,9 +99,9 @@ static const float heights_m[2 * SMALL_FRAMES + 1] = {0.1f, 0.2f, 0.3f, 0.4f, 0.
                                                       0.8f, 0.9f, 1.0f, 1.1f, 1.2f, 1.3f};
 
 /* The small scene with everything near: a goal ahead, one around the start, a vehicle in the way, a log that turns, a
- * light and a stop sign; the log has a script. The second one has other goals, an agent less that rolls about before
- * the sign, and two vehicles that follow crossing logs by rules, one of them with a stop sign 1 m ahead of its
- * front. Goals are in lists in the first one where it has lists. */
+ * light and a stop sign; the log has a script. The second one has other goals, a single agent, which starts in
+ * reverse before a stop sign, and two vehicles that follow crossing logs by rules, one of them with a stop sign 1 m
+ * ahead of its front. With `has_lists`, the goals of the first one are in lists. */
 static drv_scene *make_scene(int32_t variant, bool has_lists) {
     /* parts that only some configs need */
     enum { LOGS = 2 * SMALL_FRAMES };

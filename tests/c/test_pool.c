@@ -174,7 +174,7 @@ enum { QUEUES = 4, NUMBERS = 64, TIMEOUT_US = 20000000 };
 typedef struct queue_tally {
     int32_t done[ITEM_CAPACITY]; /* plain: no two threads may touch one */
     atomic_int count;
-    atomic_int *at_work; /* NUMBERS, of all queues: by the number of the worker */
+    atomic_int *at_work; /* NUMBERS entries, shared by all queues: how many threads work under each number */
     atomic_int *shared;
 } queue_tally;
 
@@ -228,7 +228,7 @@ TEST(concurrent_callers_use_queues_of_their_own_and_no_two_threads_have_one_work
         for (int32_t i = 0; i < QUEUES; i++)
             CHECK(atomic_load(&sums[i].count) == callers[i].items, "queue %d: %d of %d items", i,
                   atomic_load(&sums[i].count), callers[i].items);
-        CHECK(atomic_load(&shared) == 0, "%d items were done under a number at work", atomic_load(&shared));
+        CHECK(atomic_load(&shared) == 0, "%d items ran under a worker number that was already at work", atomic_load(&shared));
         free(sums);
         drv_pool_free(pool);
     }

@@ -116,7 +116,7 @@ def test_with_all_agents_only_the_world_s_episode_ends_an_env():
     batch.reset(seed=[4, 5, 6])
     np.testing.assert_array_equal(env.reset(), batch.observations)
     assert env.num_envs == batch.num_agents == 18
-    # An env is done with the last step of its world, whenever its agent was terminated.
+    # An env is done in the last step of its world, however early its agent was terminated.
     rng, waits, terminated_early, ended = np.random.default_rng(0), 0, 0, 0
     flagged = np.zeros(18, bool)
     for _ in range(400):

@@ -110,7 +110,7 @@ def test_worlds_without_a_seed_differ(processes):
 
 
 def test_the_vector_env_equals_the_env():
-    """With finished="wait" agents, rewards and ends are those of the env itself, and terminal observations the last."""
+    """With finished="wait", agents, rewards and ends are those of the env; each terminal observation is the last."""
     envs, env = ss.pettingzoo_env_to_vec_env_v1(make("wait")), make("wait")
     observed, _ = envs.reset(seed=2)
     expected, _ = env.reset(seed=2)

@@ -8,7 +8,7 @@ from certificates import POLICIES, first_trials
 from drive_env import DriveConfig, generate_scene
 
 NAMED = {"lane": "together", "constant": "constant", "random": "random"}
-"""By the name of a policy here, that of certificates."""
+"""Name of a policy here to its name in benchmarks/certificates.py."""
 
 
 def played(name, seeds, policy, agents=None, steps=200, on_step=None, **parameters):

@@ -16,7 +16,7 @@ LIGHT, STOP, YIELD = 1, 2, 3
 
 
 def controls_of(kinds, lines_m, states=None, phases=(), lanes=(), offset_s=0.0, junction=-1) -> TrafficControls:
-    """Controls of all traffic that crosses their lines, or each of one of `lanes`.
+    """Controls of all traffic that crosses their lines; with `lanes`, control i is for lane `lanes[i]` alone.
 
     Args:
         lines_m: (controls, 4) stop lines.

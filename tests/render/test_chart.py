@@ -82,7 +82,7 @@ def test_scripts_and_candidate_goals_are_drawn_with_the_names_of_options(tmp_pat
 
 
 def test_goals_of_lists_are_drawn_with_their_order_and_headings(tmp_path):
-    """The picture grows to the farthest goal; each heading adds a line, and each list a line with as many corners."""
+    """The picture grows to the farthest goal; each heading adds a line, each list lengthens its agent's line."""
     from matplotlib.collections import LineCollection
 
     from drive_env.render import chart

@@ -188,8 +188,8 @@ def test_the_page_shows_the_recorded_observation(page, played):
             assert value * layout[name].scale == pytest.approx(stored, abs=2e-5), (moment, name)
         vehicles = filled_slots(observation, layout, "partners/x", "partners/y", "partners/speed")
         assert np.array(on_page["vehicles"]).reshape(-1, 3) == pytest.approx(vehicles, abs=0.03), moment
-        # The core has an order of segments of its own. Of segments equally far away, at the farthest ones observed, the
-        # page may have another one, since its poses are rounded to centimetres.
+        # The core orders segments in its own way. Among those that tie for the largest distance observed, the page may
+        # have selected another one, since its poses are rounded to centimetres.
         kind, half_m, x_m, y_m = filled_slots(observation, layout, *(
             f"roads/{name}" for name in ("kind", "half_length", "x", "y"))).T
         stored, drawn = np.stack([kind, half_m, np.hypot(x_m, y_m)], axis=1), np.array(on_page["roads"]).reshape(-1, 3)

@@ -93,7 +93,7 @@ def test_an_event_of_a_co_player_is_its_own():
 
 
 def test_the_share_of_stopped_agents_is_of_egos():
-    """Two of four agents stop: a share of 1/2 with co-players and egos alike, of 1 where they are the only egos."""
+    """The first two of four agents stop: 2/3 of the egos where one agent is a co-player, all egos where two are."""
     for coplayers, ends in ((1, False), (2, True)):
         batch = egos_first(count=4, coplayers=coplayers, on_goal="stop", stopped_share_limit=0.9)
         actions = np.array([COAST_ACTION, COAST_ACTION, BRAKE_ACTION, BRAKE_ACTION])

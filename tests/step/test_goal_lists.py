@@ -102,7 +102,7 @@ def test_the_list_begins_again_in_every_trial():
 
 
 def test_a_list_that_repeats_gives_laps_until_the_trial_ends():
-    """The agent's own goal follows the last one of its list. A score needs the first goal, as without a last one."""
+    """The agent's own goal follows the last one of its list. A score needs the first goal only, as no goal is the last."""
     scene = listed(stage([driver(20.0, 0.0, goal_m=CORNERS_M[0])], []), {0: CORNERS_M[1:]}, repeating=[0])
     batch, goals_m = placed(scene, trial_steps=14), []
     for _ in visit(batch, [(*CORNERS_M[step % 4], 0.0) for step in range(14)]):
@@ -131,7 +131,7 @@ def test_goals_of_a_list_are_reached_in_their_order_only():
 
 
 def test_lists_belong_to_objects_whatever_their_roles():
-    """Of three objects, agents in another number; the others have lists, too."""
+    """Of three objects, 1 and 2 are agents 0 and 1. Object 0, which is no agent, has a list, too."""
     cars = [driver(0.0, 20.0 * i, goal_m=(10.0, 20.0 * i), id=i) for i in range(3)]
     scene = listed(stage(cars, []), {0: [(1.0, 1.0)], 1: [(2.0, 2.0), (3.0, 3.0)], 2: [(4.0, 4.0)]}, repeating=[0, 2])
     batch = batch_of(scene, control=(1, 2), goal_radius_m=0.5, **NEXT)
@@ -219,7 +219,7 @@ def test_a_list_that_repeats_fills_every_slot():
 
 
 def test_progress_is_the_mean_of_the_shares_of_all_goals_of_a_list():
-    """Goals at 10, 30 and 110 m, reached 2.5 m before. The trial ends at 27.5 + 41.25 m, at half of the last way."""
+    """Goals at 10, 30 and 110 m, reached 2.5 m before. The trial ends at 69 m, halfway from 28 m to the last goal."""
     batch = straight([30.0, 110.0], trial_steps=69, detailed_metrics=True)
     coast(batch, 69)
     report, way_m = batch.metrics(), 110.0 - 28.0  # it is at 28 m when it gets the last goal
@@ -251,7 +251,7 @@ def brute_lane(scene, at_m):
 
 
 def test_the_lane_of_a_goal_is_the_nearest_of_the_map():
-    """Of 40 points in a town: that of an agent's own goal is found at the start, that of a list's when it follows."""
+    """Of 40 points in a town. An agent's own goal has its lane at the start, a listed goal when it becomes current."""
     scene = generate_scene("town", seed=3, agents=40)
     rng = np.random.default_rng(0)
     points = np.stack([scene.roads.x_m, scene.roads.y_m], 1)

@@ -29,7 +29,7 @@ def located(actors, roads, **more):
 
 
 def costs(roads, x_m, y_m, heading_rad):
-    """Cost, offset to the left, cosine and sine of every step of every lane within reach, by its road."""
+    """(cost, road, offset to the left, cosine, sine) of every lane segment within reach, sorted by cost."""
     found = []
     for road in np.flatnonzero(roads.kind == 1):
         points = np.stack([roads.x_m, roads.y_m], axis=1)[roads.start[road] : roads.start[road + 1]].astype(float)

@@ -32,7 +32,7 @@ def opened(objects, scripts, num_worlds=1, seed=0, **choices):
 
 
 def places(batch, steps, vehicle=1):
-    """(steps + 1, 2) y_m of a vehicle, NaN where it is absent, in world 0, which coasts."""
+    """(steps + 1,) y_m of a vehicle of world 0, NaN where it is absent; all agents coast."""
     found = []
     for _ in range(steps + 1):
         one = batch.vehicles(0)

@@ -156,8 +156,8 @@ def test_a_log_is_shown_frame_by_frame_and_its_last_state_lasts():
 @pytest.mark.parametrize("dt_ms, shown_frames", [(50, (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5)),
                                                  (160, (0, 1, 3, 4, 4, 4)), (200, (0, 2, 4, 4, 4))])
 def test_at_another_time_step_a_log_shows_the_last_frame_by_then(dt_ms, shown_frames):
-    """Frames are 0.1 s apart; a light shows no state before the log has it, and the last one of a step within the
-    log stays."""
+    """Frames are 0.1 s apart; a light shows no state before its frame. After the end of the log, the state shown in
+    the last step within the log stays."""
     log, states = [(0.1 * frame, 0.0, 0.0, 1.0) for frame in range(6)], [GREEN, RED, YELLOW, GREEN, YELLOW, RED]
     scene = stage([dataclasses.replace(driver(), log=tuple(log))])
     scene = dataclasses.replace(scene, traffic_controls=controls(LIGHT, state=states, frames=6))

@@ -396,7 +396,7 @@ def test_a_rollout_of_the_model_is_replayed(model):
     for _ in range(41):
         x, y, heading, speed, _ = now(batch)
         log.append((x, y, heading, speed))
-        # Small enough displacements for the speed to stay below its limit, at which a replay begins.
+        # Half of each range. The log starts at 12 m/s, below the limit to which the start speed of a replay is clipped.
         batch.step((rng.uniform(-0.5, 0.5, (1, len(dimensions)))).astype(np.float32))
     assert model in ("delta_local", "state") or min(abs(pose[3]) for pose in log) > 1.0
     scene = stage([Actor(log=tuple(log), goal_m=(9e3, 0.0), length_m=4.5)])

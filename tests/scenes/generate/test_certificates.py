@@ -19,7 +19,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenes.md"
 SEEDS = range(8)
 
 SLACK = 0.1
-"""Cars that block each other for a trial, in one scene of 20, are twice as large a share of 8 scenes as of 64."""
+"""In one scene of 20, cars may block each other for a trial: one such scene of 8 is more than twice that share."""
 
 
 @pytest.mark.parametrize("name", CASES)

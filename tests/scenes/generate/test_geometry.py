@@ -149,7 +149,7 @@ def test_a_mirrored_scene_has_mirrored_roads(name, seeds, all_roads):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_lanes_in_conflict_never_have_green_together(name, seeds, all_roads):
-    """Lanes that follow a line whose light is green or yellow; those that end or cross where others do."""
+    """Lanes that leave stop lines with green or yellow lights. Lanes conflict if they cross or end together."""
     for found in different(name, seeds, all_roads)[::4]:
         controls = found.scene.traffic_controls
         lights = [i for i in range(controls.count) if controls.kind[i] == 1]
@@ -262,7 +262,7 @@ def test_every_goal_can_be_reached_along_lanes(name, seeds):
                 ends = ways_m(links, lengths_m, sides, start, along_m)
                 again = [after for before, after in links if before in ends]
                 for goal, goal_along_m in goals.items():
-                    # Behind the start, on a lane beside it: only around.
+                    # Not above 0 for a goal behind the start, on its lane or one beside: only a way around leads there.
                     ahead_m = ends.get(goal, math.inf) - (lengths_m[goal] - goal_along_m)
                     reached |= (math.isfinite(ahead_m) and ahead_m > 0) or goal in again
             assert reached, (found.call, car)

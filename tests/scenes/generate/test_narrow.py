@@ -14,7 +14,7 @@ from drive_env.errors import SceneError
 
 
 def sides_m(scene, x_m):
-    """The y of the edges where x is this, the right one of a car that drives east first."""
+    """The y of both edges where x is this; first the one on the right of a car that drives east."""
     sides = segments_of(scene.roads, {EDGE})
     across = sides[((sides[:, :, 0] - x_m).prod(axis=1) < 0)]
     share = (x_m - across[:, 0, 0]) / (across[:, 1, 0] - across[:, 0, 0])

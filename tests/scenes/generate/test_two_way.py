@@ -39,7 +39,7 @@ def test_slow_and_oncoming_vehicles_keep_their_speed_and_their_lanes():
 
 
 def test_oncoming_vehicles_leave_gaps_of_8_to_14_s_to_a_car_at_the_limit():
-    """As such a car meets them that starts where the first agent does, within the log."""
+    """As met by a car at the limit that starts where the first agent does, for as long as the log lasts."""
     for seed in SEEDS:
         scene = generate_scene("two_way", seed=seed)
         agents, _, oncoming = groups(scene)
