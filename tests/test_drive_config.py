@@ -180,7 +180,8 @@ def test_a_nested_config_may_be_a_mapping_of_its_fields(group):
     value = {"time_left": "actor", "friction": 0.5, "reveal_hidden": True, "per": "world",
              "layers": ["goal"]}.get(field, 0.25)
     value = [-0.5, 0.25] if group == "reward_ranges" else value
-    # The last fields of some groups have an effect in some configs alone: those of `image` only with image observations.
+    # The last fields of some groups have an effect in some configs alone: that of `image` only with observations of
+    # images.
     base = DriveConfig(traffic_controls=True, dynamics="grip", hidden={"steering_flip": 0.5}, others="idm",
                        idm_lane_changes=True, observation={"type": "image" if group == "image" else "float32"},
                        disturbances={"phantom_braking": 0.5})

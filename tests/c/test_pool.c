@@ -228,7 +228,8 @@ TEST(concurrent_callers_use_queues_of_their_own_and_no_two_threads_have_one_work
         for (int32_t i = 0; i < QUEUES; i++)
             CHECK(atomic_load(&sums[i].count) == callers[i].items, "queue %d: %d of %d items", i,
                   atomic_load(&sums[i].count), callers[i].items);
-        CHECK(atomic_load(&shared) == 0, "%d items ran under a worker number that was already at work", atomic_load(&shared));
+        CHECK(atomic_load(&shared) == 0, "%d items ran under a worker number that was already at work",
+              atomic_load(&shared));
         free(sums);
         drv_pool_free(pool);
     }

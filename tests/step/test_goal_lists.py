@@ -102,7 +102,7 @@ def test_the_list_begins_again_in_every_trial():
 
 
 def test_a_list_that_repeats_gives_laps_until_the_trial_ends():
-    """The agent's own goal follows the last one of its list. A score needs the first goal only, as no goal is the last."""
+    """The agent's own goal follows the last one of its list. A score needs only the first goal: none is the last."""
     scene = listed(stage([driver(20.0, 0.0, goal_m=CORNERS_M[0])], []), {0: CORNERS_M[1:]}, repeating=[0])
     batch, goals_m = placed(scene, trial_steps=14), []
     for _ in visit(batch, [(*CORNERS_M[step % 4], 0.0) for step in range(14)]):
