@@ -390,7 +390,8 @@ def main() -> None:
     # Single tables on request.
     scene = load_scene(choices.map) if choices.map else generate_scene("town", seed=0, agents=14)
     overlap_rows = [
-        (f"a step overlapped with a learner of the same length, {name}: share of the time in sequence", f"{ratio:.2f}")
+        (f"a step overlapped with a learner of the same length, {name}: time over that of both in sequence",
+         f"{ratio:.2f}")
         for name, ratio in (overlaps(scene, choices.seconds) if choices.only != "headline" else [])]
     if choices.only == "overlap":
         print(table(("also", "measured"), overlap_rows))

@@ -102,8 +102,7 @@ def native_scene(roles: Roles, *, lane_graph: bool = False, parts: int = 0, aren
         lane_graph: whether the scene has its lane graph where nothing in `parts` needs it. It adds 3 to 18 percent
             to the memory of a scene. One with rule-based vehicles always has it.
         parts: a sum of `lib.DRV_SCENE_AGENT_LOGS`, `lib.DRV_SCENE_ROUTES`, `lib.DRV_SCENE_LANE_GRAPH` and
-            `lib.DRV_SCENE_LANE_CHANGES`, which only some reward terms, `on_goal` 'next', `observation.goals` and
-            `idm_lane_changes` need.
+            `lib.DRV_SCENE_LANE_CHANGES`, the parts that only some configs need, see `lib.drv_scene_parts_of`.
         arena: where a new scene is in memory, beside others of the same drv_arena; NULL: by itself.
     """
     # Which parts the scene has.

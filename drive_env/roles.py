@@ -14,7 +14,7 @@ from .scenes import Report, Scene
 from .scenes.scene import OBJECT_KIND_CODES
 
 STEPS_WITHOUT_A_LOG = 200
-"""Steps of a trial where `trial_steps` is None and the scene has no log."""
+"""Steps of a trial where `trial_steps` is None and the scene has no log or is generated."""
 
 SAME_DT_TOLERANCE = 1e-7
 """Time steps whose relative difference is less are equal: rounding to float32 changes one by up to 6e-8."""

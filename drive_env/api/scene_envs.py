@@ -19,7 +19,8 @@ SIGNS = {"traffic_controls": True, "observation": {"controls": 4}}
 """Where a scene has signs: rule-based vehicles obey them, and the agent observes them."""
 
 LAPS = {"on_goal": "next", "goal_radius_m": 8.0}
-"""On a circuit goals follow one another, 40 m apart, and one is reached from both of its lanes, which are 5 m apart."""
+"""On a circuit goals follow one another, 40 m apart. With this radius an agent reaches a goal from either of the two
+lanes, which are 5 m apart."""
 
 LAP_REWARD = {"goal": 0.4, "wrong_way_per_m": -0.02}
 """A goal is worth the 40 m of progress before it. Driving back costs more than the same way forward earns."""

@@ -21,7 +21,8 @@ OFF_LANE_M = 1.0
 """A goal farther than this from the end of its lane is connected to it by a straight line."""
 
 CRUISE_MPS, FASTEST_MPS = 13.9, 30.0
-"""Where no speed limit is known, or the scene is a log, whose drivers keep their own; 50 km/h is that of towns."""
+"""Lowest and highest speed where no limit is known, and in logs, whose drivers choose their own; the lowest is 50 km/h,
+the limit in towns. The highest also bounds the limits of lanes."""
 
 SPARE_SPEED = 1.15
 """Where `CRUISE_MPS` does not finish a path within a trial: the speed relative to the one that just does."""

@@ -9,7 +9,7 @@ _NUMBERS = {field.name: field for field in HEADER_FIELDS}
 _ARRAYS = {kind.name: kind for kind in KINDS}
 
 COORDINATE_LIMIT_M = float(lib.DRV_COORDINATE_LIMIT_M)
-"""Coordinates beyond this are coarser than 4 mm in float32."""
+"""Float32 coordinates of this size are 4 mm apart."""
 
 SPEED_LIMIT_MPS = float(lib.DRV_SPEED_LIMIT_MPS)
 SIZE_RANGE_M = (_ARRAYS["objects.length_m"].low, _ARRAYS["objects.length_m"].high)

@@ -99,7 +99,7 @@ def test_a_vector_env_plays_what_single_envs_play(row):
 
 @pytest.mark.parametrize("name", ["Highway", "HighwayFast", "Merge", "Roundabout", "TJunction", "Exit", "UTurn"])
 def test_a_driver_that_reaches_its_goal_earns_on_the_way(name):
-    """The way counts about as much as the goal, whose reward is 1; a stop sign that is passed costs 0.5."""
+    """The way counts about as much as the goal, whose reward is 1; a stop sign passed without a stop costs 0.5."""
     scenes_of = {row.name: row.scenes for row in SCENE_ENVS}
     scenes = [generate_scene(scenes_of[name], seed=seed) for seed in range(8)]
     envs = gymnasium.make_vec(f"drive_env/{name}-v0", num_envs=8, scenes=scenes)

@@ -49,7 +49,7 @@ def made(name, seed, agents=None, **parameters) -> Made:
 
 
 def drawn_parameters(name, seed):
-    """Parameters anywhere in their ranges, each end of one as likely as all between."""
+    """Parameters anywhere in their ranges: half of the draws are at an end of the range, either one equally likely."""
     found = {}
     for index, (key, parameter) in enumerate(GENERATORS[name].PARAMETERS.items()):
         where = int(bits(seed, index, 1)) % 4

@@ -85,7 +85,8 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
                         config->on_goal);
     if (status == DRV_OK && config->goals == 0 && config->goal_heading_tolerance_rad >= 0.0f)
         return drv_fail(message, DRV_ERROR_CONFIG,
-                        "goal_heading_tolerance_rad is %g; with goals 0, where no goal has a lane, it must be below 0",
+                        "goal_heading_tolerance_rad is %g; with goals 0, where the heading of the goal is not "
+                        "observed, it must be below 0",
                         (double)config->goal_heading_tolerance_rad);
     if (status == DRV_OK && config->on_goal < DRV_NEXT && config->max_goals > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "max_goals is %d; with on_goal %d it must be 0", config->max_goals,

@@ -313,7 +313,7 @@ static void follow_line(writer *to, const drv_lane_driver_setup *setup, int32_t 
             to->point[i].speed_mps = drv_smaller(to->point[i].speed_mps, setup->goal_mps);
 }
 
-/* The agent that a path is the last one of; -1 if it is not the last. */
+/* Whether a path is the last one of its agent. */
 static bool is_last_path(const drv_lane_driver_setup *setup, int32_t agents, int32_t path) {
     if (!setup->path_start) return true;
     for (int32_t agent = 0; agent < agents; agent++)

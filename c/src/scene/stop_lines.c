@@ -22,8 +22,8 @@ static float crossing_m(const drv_paths *paths, int32_t path, int32_t point, con
 }
 
 /* Returns the point by which a lane is told from the others at a stop line. Of a lane that ends at the line it is the
- * end, since a path may begin on the lane. Of a lane that goes on behind the line, where lanes part, it is the middle
- * of the part behind. */
+ * end, since a path may begin on the lane. Of a lane that goes on beyond the line, where lanes part, it is the middle
+ * of the part beyond. */
 static drv_point probe_of(const drv_lanes *lanes, int32_t lane, const float *line_m) {
     const float length_m = drv_lane_length_m(lanes, lane);
     const drv_point end = drv_lane_point(lanes, lane, length_m);

@@ -42,7 +42,7 @@ static inline bool drv_passes_line(drv_line_place before, drv_line_place after, 
  * place where vehicles may touch. */
 static const float drv_before_zone_m = 10.0f, drv_in_zone_m = 4.0f;
 
-/* Whether a stop line is that of the place where paths cross which begins at `enter_m`; both along one path. */
+/* Whether the stop line at `line_m` is that of the zone that begins at `enter_m`; both are lengths along one path. */
 static inline bool drv_line_guards(float line_m, float enter_m) {
     return line_m >= enter_m - drv_before_zone_m && line_m <= enter_m + drv_in_zone_m;
 }

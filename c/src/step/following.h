@@ -46,8 +46,8 @@ static inline bool drv_can_stop(const drv_follower *own, float gap_m) {
     return own->speed_mps * own->speed_mps <= 2.0f * braking_mps2 * gap_m;
 }
 
-/* The distance before a zone from which on a vehicle decides whether there is room behind it: that of comfortable
- * braking plus 2 m. Farther away, the vehicles ahead may still make room. */
+/* The distance before a zone from which on a vehicle decides whether there is room beyond the zone: that of
+ * comfortable braking plus 2 m. Farther away, the vehicles ahead may still make room. */
 static inline float drv_decides_m(const drv_follower *own) {
     return 2.0f + own->speed_mps * own->speed_mps / (2.0f * own->driver.braking_mps2);
 }

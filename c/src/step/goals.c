@@ -51,7 +51,7 @@ void drv_goals_begin(drv_world *world) {
 
 /* ---- next goals ---- */
 
-/* Limit on the lanes between two goals: without it the search would not end in a cycle of lanes of length 0. */
+/* Limit on the lanes between two goals: through a cycle of lanes of length 0 the search would never end without it. */
 enum { NEXT_LANE_LIMIT = 1024 };
 
 /* Draws a successor of a lane; -1 where it has none. */

@@ -11,10 +11,10 @@
  * their squared distance, as if they were 12 m away. So the place of an agent on a path that crosses itself is on the
  * part that it drives along. */
 static const float wrong_way_m2 = 72.0f;
-/* How far ahead and behind vehicles on the other path matter: the distance in which one at 30 m/s stops, and 20 m. */
+/* How far away, ahead or behind, vehicles on the other path matter: the stopping distance from 30 m/s, plus 20 m. */
 static const float change_reach_m = 130.0f;
-/* The shortest gaps ahead and behind: the gap at rest and half of the headway, and what braking takes until the faster
- * one is as slow as the other one. It brakes harder as the end of the lane nears. */
+/* The shortest gap, ahead as well as behind: the sum of the gap at rest, half of the headway, and the distance in which
+ * the faster one brakes to the speed of the other one. It brakes harder as the end of the lane nears. */
 static const float headway_share = 0.5f, gentle_mps2 = 2.0f, urgent_mps2 = 4.0f;
 /* An agent that is this far on its way to the other lane turns back only from vehicles nearer than turning_back_m.
  * That is also the gap at rest that a change requires; it grows by the distance driven in slow_s, up to min_gap_m. */

@@ -199,8 +199,8 @@ static void settle_again(const drv_world *world, drv_lane_driver *driver, int32_
     }
 }
 
-/* Whether all agents of the cycle that one is in are held, but for the one that is to be released: that of lowest
- * index among those that yield. Returns that agent; -1 if there is none. */
+/* Returns the agent to be released of the cycle that one is in: that of lowest index among those that yield. Returns -1
+ * if there is none, or if another agent of the cycle is not held. */
 static int32_t released_of(const drv_lane_driver *driver, int32_t agent) {
     int32_t lowest = -1, moving = -1;
     int32_t at = agent;

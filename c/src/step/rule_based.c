@@ -58,7 +58,7 @@ typedef struct plan {
     int32_t path, vehicle;
     int32_t zone;            /* the zone near it; -1 if there is none */
     float zone_gap_m;        /* to its start */
-    bool exit_is_free;       /* there is room for the vehicle behind the zone */
+    bool exit_is_free;       /* there is room beyond the zone for the vehicle */
     bool exit_is_blocked;    /* something stands there */
 } plan;
 
@@ -69,7 +69,7 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
     drv_follower *follower = &own->follower;
     const int32_t rule_first = drv_scene_rule_first(world->scene);
     const int32_t rule_end = rule_first + world->scene->rule_based_count;
-    float room_m = 0.0f; /* from the front to where its rear would be behind the zone, and a gap ahead */
+    float room_m = 0.0f; /* from the front to where its rear would be beyond the zone, and a gap ahead */
     if (own->zone >= 0)
         room_m = own->zone_gap_m + world->scene->zones.leave_m[own->zone] - drv_zone_start_m(world, own->zone) +
                  follower->length_m + follower->driver.min_gap_m;
@@ -98,7 +98,7 @@ static void react_to_vehicles(const drv_world *world, drv_scratch *scratch, surr
     }
 }
 
-/* Stops at the start of a zone that another vehicle enters first, or behind which there is no room. A vehicle that
+/* Stops at the start of a zone that another vehicle enters first, or beyond which there is no room. A vehicle that
  * could not go on gives its turn to those that can. */
 static void give_way(drv_world *world, const drv_scratch *scratch, int32_t claims, plan *own) {
     drv_follower *follower = &own->follower;

@@ -41,7 +41,7 @@ CACHED_SCENES = 256
 def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parameters: Any) -> Scene:
     """A scene with `agents` vehicles on lane centres, each with a goal that it can reach along lanes.
 
-    On a "highway", most goals are reached by lane changes only, of which the lane graph has none.
+    On a "highway" and at an "exit", some goals are reached only with lane changes, which the lane graph does not have.
 
     The same arguments give the same bytes on every platform. A process caches the last `CACHED_SCENES` scenes; every
     call returns arrays of its own.

@@ -1,7 +1,7 @@
 """What is a racetrack? The circuit of HighwayEnv's `racetrack-v0`, with y up, and closed.
 
-There, pieces have gaps of up to 0.3 m; here they touch. The first six pieces are those of the original, the slant and
-the last left turn have its length and radius, and the closing right turn has its radius.
+There, pieces have gaps of up to 0.3 m; here they touch. The straight ends where the original's does, and the next four
+pieces are the original's; the slant has the original's length, and the last two turns have the original's radii.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def _draw_kinds(rng, arms, shares, lights):
     """What each junction of three or four arms is, by index; those without lights, signs or ring are left out."""
     found = {}
     for at in (at for at, own in enumerate(arms) if len(own) > 2):
-        # Without shares nothing is drawn: scenes from before there were any keep their bytes.
+        # Where all shares are 0, nothing is drawn: such scenes have the bytes of a town without these parameters.
         left = float(rng.uniform(0.0, 1.0, 1)[0]) if any(shares.values()) else 1.0
         for kind, share in shares.items():
             left -= share

@@ -28,7 +28,7 @@ PARAMETERS = {
 }
 
 LOG_S = 20.0
-"""Duration of the logs of the slow and the oncoming vehicles, and so of a trial."""
+"""Duration of the logs of the slow and the oncoming vehicles: that of a trial of the default 200 steps."""
 
 START_M = 40.0
 """Road for each agent to start on; at most `START_LIMIT_M` for all."""

@@ -28,8 +28,8 @@ from ...stop_signs import LANE_WIDTH_M
 LIGHT_STATES = {
     "unknown": "off", "stop": "red", "caution": "yellow", "go": "green", "arrow_stop": "red",
     "arrow_caution": "yellow", "arrow_go": "green", "flashing_stop": "off", "flashing_caution": "off"}
-"""What a light shows, by the word of the file. An arrow is the light of its lane; a flashing light does not stop
-traffic for a time, so it is off."""
+"""What a light shows, by the word of the file. An arrow is the light of its lane; a flashing light does not hold
+traffic until it changes, so it is off."""
 
 
 def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.ndarray,
