@@ -177,8 +177,9 @@ class PPOConfig(_Plain):
     """Probability with which an agent keeps the noise by which it sampled its last action, within a trial: noise lasts
     1 / (1 - p) steps on average (rollout/noise.py). 0: all noise is independent."""
     informed_weight: float = 0.0
-    """Weight of the KL divergence from the policy to what it would do if it observed its goal (informed.py). Above 0
-    it needs `env.drive.critic_observations`, and a hidden goal (`observation.goal_reveal_s`)."""
+    """Weight of KL(informed || policy): the informed policy is what the network would do if it observed its
+    goal (informed.py). Above 0 it needs `env.drive.critic_observations`, and a hidden goal
+    (`observation.goal_reveal_s`)."""
     target_kl: float | None = None
     """The epochs of an update end early after one whose approximate KL, the mean over its minibatches with data, is
     above it; None: never."""

@@ -15,7 +15,7 @@ EPSILON = 1e-8
 
 
 def masked_mean(x: Tensor, loss_mask: Tensor, count: Tensor | float) -> Tensor:
-    """This rank's part of the mean over the masked entries of all ranks, of which there are `count`.
+    """This rank's part of the mean over the entries inside the mask, of which there are `count` on all ranks.
 
     Entries outside the mask may be NaN: `where` replaces them, since 0 * NaN is NaN.
     """
@@ -23,7 +23,7 @@ def masked_mean(x: Tensor, loss_mask: Tensor, count: Tensor | float) -> Tensor:
 
 
 def sums_by_bin(x: Tensor, loss_mask: Tensor, bin_of: Tensor, bins: int) -> Tensor:
-    """(bins, ...) float64: this rank's sums over the masked entries of each bin.
+    """(bins, ...) float64: this rank's sums over the entries of each bin that are inside the mask.
 
     Args:
         x: (agents, steps, ...). Entries outside the mask may be NaN.
@@ -35,7 +35,7 @@ def sums_by_bin(x: Tensor, loss_mask: Tensor, bin_of: Tensor, bins: int) -> Tens
 
 
 def normalised(advantages: Tensor, loss_mask: Tensor, ranks: Ranks) -> tuple[Tensor, Tensor, Tensor]:
-    """Advantages with mean 0 and standard deviation 1 over the masked entries of all ranks; and both statistics."""
+    """Advantages with mean 0 and standard deviation 1 over all ranks' entries inside the mask; and both statistics."""
     wide = torch.where(loss_mask, advantages, 0.0).double()
     count, total = ranks.sum(torch.stack([loss_mask.sum().double(), wide.sum()]))
     mean = total / count.clamp(min=1)
@@ -47,7 +47,7 @@ def normalised(advantages: Tensor, loss_mask: Tensor, ranks: Ranks) -> tuple[Ten
 
 def normalised_by_trial(advantages: Tensor, loss_mask: Tensor, trial_index: Tensor, trials: int,
                         ranks: Ranks) -> tuple[Tensor, Tensor, Tensor]:
-    """The same over the masked entries of each trial index alone.
+    """The same over the entries of each trial index alone, inside the mask.
 
     Later trials, whose returns vary more, then have no larger weight in the policy loss than the first.
 
@@ -55,7 +55,7 @@ def normalised_by_trial(advantages: Tensor, loss_mask: Tensor, trial_index: Tens
         advantages, trial_index: (agents, steps). trials: of an episode.
 
     Returns:
-        The advantages, and (trials,) means and standard deviations, NaN for a trial without masked entries.
+        The advantages, and (trials,) means and standard deviations, NaN for a trial without entries inside the mask.
     """
     trial = torch.where(loss_mask, trial_index, 0).long()
     ones = loss_mask.double()
@@ -79,7 +79,7 @@ class Losses(NamedTuple):
     clipped: Tensor
     """Share of ratios outside the clip range."""
     informed: Tensor
-    """KL divergence from the policy to the informed one."""
+    """KL(informed || policy)."""
 
 
 def ppo_losses(log_probs: Tensor, entropy: Tensor, values: Tensor, old_log_probs: Tensor, advantages: Tensor,

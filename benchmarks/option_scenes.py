@@ -16,7 +16,7 @@ LOG_FRAMES = 201
 
 BRIDGE_WIDTH_M = 8.0
 LINE_AHEAD_M, LINE_HALF_WIDTH_M = 4.0, 2.0
-"""Where the line of a script is, ahead of the object that waits for a crossing."""
+"""Where the line of a script is, ahead of the object whose log waits until an agent crosses it; half of its length."""
 
 CANDIDATES = 4
 

@@ -1,7 +1,7 @@
 """How is a policy cloned from logs? `expert_actions` gives the actions of the logs, a replay the observations.
 
 Without FILE the logs are drives of the rule-based `LaneDriver` at generated intersections; with FILE they are those of
-scene files. The clone is a small network, trained by supervised learning, and is judged at intersections of no log.
+scene files. The clone is a small network, trained by supervised learning, and is judged at held-out intersections.
 
     python examples/behaviour_cloning.py [FILE ...]
 """
@@ -78,7 +78,7 @@ def parts_of(observations):
 
 
 def evaluated(act):
-    """The share of agents that reach their goals, and that collide, at intersections of no log."""
+    """The share of agents that reach their goals, and that collide, at held-out intersections."""
     unseen = [generate_scene("intersection", seed=1000 + seed, agents=AGENTS) for seed in range(8)]
     with Batch(unseen, num_worlds=len(unseen), config=config, seed=0) as batch:
         batch.reset()

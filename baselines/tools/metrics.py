@@ -50,7 +50,7 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
 
 
 def _value_sums(index: Tensor, bins: int, buffer: RolloutBuffer, returns: Tensor) -> Tensor:
-    """(bins, 5): over the masked steps of each bin the count, and the sums of R, R^2, R - V, (R - V)^2."""
+    """(bins, 5): of the steps in the loss mask, by bin: the count, and the sums of R, R^2, R - V, (R - V)^2."""
     loss_mask = buffer.loss_mask
     error, returns = (returns - buffer.values).double(), returns.double()
     parts = torch.stack([loss_mask.double(), returns, returns.square(), error, error.square()], -1)

@@ -24,8 +24,9 @@ static const float underway_m = 0.5f, turning_back_m = 0.5f, slow_s = 0.5f;
 static const float beside_m = 6.0f;
 /* The lane that an agent is on ends soon where less is left of it than this. */
 static const float urgent_s = 6.0f, urgent_m = 40.0f;
-/* A vehicle is on a path if its lateral gap to one that drives there would be smaller; also one that changes to it, by
- * where it is after this time. */
+/* A vehicle is on a path if its lateral gap to one that drives there would be below path_gap_beside_m. An agent that
+ * changes to the path is on it, too, if that holds for the place that it reaches in changed_s, or after changed_m if
+ * that is farther. */
 static const float path_gap_beside_m = 0.3f, changed_s = 1.5f, changed_m = 10.0f;
 /* The hardest braking for a gap that is not needed yet: of the agent that wishes to change, and of the one behind. */
 static const float matching_mps2 = 1.5f, courtesy_mps2 = 2.0f;

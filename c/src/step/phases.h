@@ -1,4 +1,5 @@
-/* Which phases does a step have? The first word of a phase names the file that defines it. */
+/* Which phases does a step have? The first word of a phase names the file that defines it; lights_show is in
+ * traffic_controls.c. */
 #ifndef DRV_PHASES_H
 #define DRV_PHASES_H
 

@@ -224,8 +224,8 @@ typedef struct drv_sizes {
     int32_t coplayer_agents;  /* agents, or 0 where there are no co-players */
     int32_t mask_agents;      /* agents, or 0 where actions have no masks */
     int32_t has_weights;      /* 1: reward terms have ranges */
-    int32_t next_goals;       /* agents, or 0 where no goal has a lane */
-    int32_t counted_goals;    /* agents, or 0 where no goal has a lane and none is followed by another one */
+    int32_t next_goals;       /* agents, or 0 where nothing uses the lanes of goals */
+    int32_t counted_goals;    /* agents, or 0 where nothing uses the lanes of goals and agents do not respawn */
     int32_t respawn_agents;   /* agents, or 0 where they do not respawn */
     int32_t slip_agents;      /* agents, or 0 where no vehicle slips */
     int32_t traffic_controls; /* the most of a scene, or 0 where they have no effect */

@@ -38,7 +38,8 @@ typedef enum drv_scale {
     X(EGO_SPEED, "ego/speed", "m/s", SCALE_SPEED, -1, "own speed along the heading")                       \
     X(EGO_LENGTH, "ego/length", "m", SCALE_LENGTH, 0, "own length")                                        \
     X(EGO_WIDTH, "ego/width", "m", SCALE_WIDTH, 0, "own width")                                            \
-    X(EGO_STEERING, "ego/steering", "rad", SCALE_STEERING, -1, "front wheel angle in the last step")       \
+    X(EGO_STEERING, "ego/steering", "rad", SCALE_STEERING, -1,                                      \
+      "front wheel angle in the last step; the commanded one under hidden variation")                        \
     X(EGO_ACCELERATION, "ego/acceleration", "m/s2", SCALE_ACCELERATION, -1,                                \
       "acceleration in the last step; 0 once the agent is stopped")                                          \
     X(EGO_YAW_RATE, "ego/yaw_rate", "rad/s", SCALE_YAW_RATE, -1,                                           \
