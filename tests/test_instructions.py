@@ -23,7 +23,7 @@ ISA = "v3"
 """valgrind does not emulate AVX-512."""
 
 GROWTH_ALLOWED = 1.02
-"""What the budget of all options together allows the default config."""
+"""Largest count as a multiple of the recorded one: all options together may cost the default config 2%."""
 
 FIRST_STEPS, STEPS = 10, 30
 """Steps before the count, and counted steps."""

@@ -20,7 +20,7 @@ SQUARE_M = 5.0
 itself; the steepest streets rise by 2 m in 5 m."""
 
 SAMPLE_LIMIT = 1 << 19
-"""Points, at most half the side of a square apart, that are searched: 1,300 km of roads. Larger maps are flat."""
+"""Points, at most half the side of a square apart, that are searched: 1,300 km of roads. Larger maps count as flat."""
 
 AREAS = tuple(ROAD_KIND_CODES[kind] for kind in ("crosswalk", "speed_bump", "driveway"))
 """Kinds that are the outlines of areas."""

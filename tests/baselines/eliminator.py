@@ -13,7 +13,7 @@ STRAIGHT, STEERINGS, ACCELERATE = 6, 13, 5
 acceleration."""
 
 STEERING_GAIN = 10
-"""Steering angles per radian of the exit's bearing: full steering from 0.6 rad on."""
+"""Steering bins per radian of the exit's bearing: full steering from 0.6 rad on."""
 
 CONTEXT = 200
 """Tokens: more than an episode has."""

@@ -473,7 +473,7 @@ def test_the_rule_based_driver_drives_a_model_or_names_what_it_cannot_set(model)
 @pytest.mark.parametrize("limit, lower", [("max_acceleration_mps2", 0.5), ("max_steering_rad", 0.05)])
 @pytest.mark.parametrize("model", MODELS)
 def test_a_limit_that_does_not_limit_a_model_is_refused(model, limit, lower):
-    """Of full throttle and full steering to the left, a limit allows less, or the model has no such limit."""
+    """Under throttle and left steering, the lower limit changes the motion, or the model has no such limit."""
     def moved(**limits):
         batch = begin(model, [(0, 0, 0.0, 8.0, 4.5)], **limits)
         for _ in range(8):

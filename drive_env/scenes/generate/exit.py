@@ -36,7 +36,7 @@ STARTS_M = 50.0
 """No car starts nearer to the exit lane, so that one on the leftmost of three lanes can still reach it."""
 
 GOAL_M = 80.0
-"""By how much routes are longer than the highway up to the end of the exit lane, at most."""
+"""Routes are longer than the highway up to the end of the exit lane by at most this less `STARTS_M`."""
 
 SPEED_SHARE, HEADWAY_S = (0.6, 1.0), (1.0, 3.0)
 

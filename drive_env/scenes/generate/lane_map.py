@@ -39,7 +39,7 @@ JOINT_M, JOINT_RAD = 1e-3, 1.7e-3
 """Most by which the end of a lane and the start of the next may differ: 1 mm and 0.1 degrees."""
 
 OVERLAP_M = 0.3
-"""By how much two lanes must reach into each other to be in conflict."""
+"""Two lanes are in conflict if they overlap even when each is narrower by this on both sides."""
 
 
 class Lane(NamedTuple):

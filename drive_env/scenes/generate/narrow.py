@@ -47,13 +47,15 @@ it at most so much later. Either side is equally likely to be first."""
 SPEED_SHARE, HEADWAY_S = (0.6, 0.9), (1.0, 2.0)
 
 FARTHEST_M = 34.0
-"""From the neck, the first car of a side starts at most so far: 4.5 s at 7.5 m/s."""
+"""From where the street narrows, the first car of a side starts at most so far: 4.5 s at 7.5 m/s."""
 
 GOAL_M, FREE_M = 8.0, 20.0
-"""From the neck to the first goal, and what the cars of the other side leave free at the end of the street."""
+"""From where the street is wide again to the first goal, and what the cars of the other side leave free at the end of
+the street."""
 
 ROUTE_SPARE_M = 25.0
-"""From the neck to the farthest goal of a car, if there is a place for it."""
+"""A route is at most this much longer than from `FARTHEST_M` before the street narrows to where it is wide again, if a
+goal allows it."""
 
 
 def build(rng: Rng, agents: int, neck_width_m: float, neck_m: float, approach_m: float, speed_limit_mps: float,
@@ -114,7 +116,7 @@ def _bay(neck):
 
 
 def _distances_m(gap_m, first_m, approach_m):
-    """From the neck to each car of a side, with these gaps behind each, or shorter ones so that all fit."""
+    """From where the street narrows to each car of a side, with these gaps behind each, or shorter so that all fit."""
     room_m, least_m = approach_m - INSET_M - first_m, (len(gap_m) - 1) * PITCH_M
     behind_m = np.concatenate([[0.0], np.cumsum(gap_m[:-1])])
     if behind_m[-1] > room_m - FREE_M and behind_m[-1] > least_m:
