@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...errors import SceneError
-from .curves import Curve, Path, Pose, Taper, line
+from .curves import Path, Pose, line
+from .lane_ends import end_lanes
 from .lane_map import LaneMap
 from .parameters import Parameter
 from .parts import Parts
@@ -50,14 +51,9 @@ def build(rng: Rng, agents: int, lanes: int, neck_lanes: int, approach_m: float,
         at = path.end
         return path
 
-    # One lane less in every part. The lane that ends in a part also continues the one that ended in the part before.
     first = roads.along(ahead(approach_m), lanes, lane_width_m, speed_limit_mps)
-    before, ends = first, list[int]()
-    for count in range(lanes - 1, neck_lanes - 1, -1):
-        path = ahead(taper_m)
-        curve = Curve(path, -(count + 0.5) * lane_width_m, (Taper(0.0, taper_m, lane_width_m),))
-        ends = [roads.lane(curve, lane_width_m, speed_limit_mps, after=[before[-1], *ends])]
-        before = roads.along(path, count, lane_width_m, speed_limit_mps, after=before)
+    before, ends = end_lanes(roads, [ahead(taper_m) for _ in range(lanes - neck_lanes)], lanes, lane_width_m,
+                             speed_limit_mps, after=first)
 
     # The neck in two halves, with the booths in its middle, and the road behind it.
     neck_mps = min(TOLL_LIMIT_MPS, speed_limit_mps) if toll else speed_limit_mps

@@ -79,6 +79,10 @@ class Piece(NamedTuple):
 
     def at(self, start: Pose, along_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """x, y, heading and curvature at arc lengths from the start of the piece."""
+        if self.start_per_m == self.end_per_m == 0.0:  # the bytes of an arc without curvature, without its arrays
+            zeros = 0.0 * along_m
+            sine, cosine = sine_cosine(float(start.heading_rad) + 0.0)
+            return (start.x_m + along_m * cosine, start.y_m + along_m * sine, start.heading_rad + zeros, zeros)
         slope = (self.end_per_m - self.start_per_m) / self.length_m if self.length_m > 0 else 0.0
         heading = start.heading_rad + along_m * (self.start_per_m + 0.5 * slope * along_m)
         curvature = self.start_per_m + slope * along_m
@@ -154,6 +158,10 @@ class Path(NamedTuple):
         """(5, n): x, y, heading, curvature and its derivative at arc lengths; beyond the ends, on straight lines."""
         along_m = np.asarray(along_m, np.float64)
         starts, poses = self.starts_m(), _poses(self)
+        if len(self.pieces) == 1 and len(along_m) and along_m.min() >= 0.0 and along_m.max() <= starts[-1]:
+            piece, = self.pieces
+            slope = (piece.end_per_m - piece.start_per_m) / piece.length_m if piece.length_m else 0.0
+            return np.stack([*piece.at(poses[0], along_m), np.full(len(along_m), slope)])
         found = np.zeros((5, len(along_m)))
         ends = [-math.inf, *starts[1:-1], math.inf]
         for i, piece in enumerate(self.pieces):

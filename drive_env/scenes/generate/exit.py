@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .curves import Curve, Path, Pose, Taper, line
+from .curves import Path, Pose, line
 from .lane_map import LaneMap
 from .parameters import Parameter
 from .parts import Parts
 from .placing import PlacingSpec, Span, draw_starts, place_from
-from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, add_highway, leaving
+from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, add_exit, add_highway, leaving
 from .rng import Rng
 
 DEFAULT_AGENTS = 12
@@ -50,15 +50,8 @@ def build(rng: Rng, agents: int, lanes: int, exit_after_m: float, parallel_m: fl
     parts = add_highway(roads, middle, ends_m, lanes, lane_width_m, speed_limit_mps)
 
     # The exit lane, which leaves the last lane of the highway, and the ramp.
-    beside_m = -(lanes + 0.5) * lane_width_m
-    tapers = (Taper(0.0, taper_m, -lane_width_m),)
-    opening = roads.lane(Curve(middle.part(*ends_m[1:3]), beside_m + lane_width_m, tapers), lane_width_m,
-                         speed_limit_mps, after=[parts[0][-1]])
-    parallel = roads.lane(Curve(middle.part(*ends_m[2:4]), beside_m), lane_width_m, speed_limit_mps, after=[opening])
-    ramp = roads.lane(leaving(Pose(ends_m[3], beside_m, 0.0), ramp_radius_m, STRAIGHT_M), lane_width_m,
-                      ramp_limit_mps, after=[parallel])
-    roads.neighbours.append((parts[2][-1], parallel))
-    roads.line(Curve(middle.part(*ends_m[2:4]), -lanes * lane_width_m))
+    ramp_start = Pose(ends_m[3], -(lanes + 0.5) * lane_width_m, 0.0)
+    ramp = add_exit(roads, middle, ends_m, parts, leaving(ramp_start, ramp_radius_m, STRAIGHT_M), ramp_limit_mps)
 
     # Cars: every other one, in a random order, leaves.
     leaves = PlacingSpec([Span(lane, to_m=exit_after_m - STARTS_M) for lane in parts[0]], [Span(ramp, GOAL_FROM_M)],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .curves import Piece, Pose, between
@@ -10,6 +11,7 @@ from .lane_map import LaneMap
 from .lights import light_programs
 from .priorities import signs_of
 from .rng import Rng
+from .trig import wrapped_rad
 
 LINE_BACK_M = 1.5
 """From the box to the line at which a car stops."""
@@ -46,23 +48,45 @@ class Junction(NamedTuple):
 
     def connect(self, roads: LaneMap, entries: Mapping[int, int], exits: Mapping[int, int]) -> None:
         """Adds the lanes through the box: from each arm to all others."""
-        for arm, before in entries.items():
-            for to_arm, after in exits.items():
-                if to_arm != arm:
-                    way = between(roads.lanes[before].curve.end, roads.lanes[after].curve.start)
-                    roads.link(roads.lane(way, self.lane_width_m, self.speed_limit_mps, after=[before]), after)
+        self.connect_lanes(roads, {arm: (lane,) for arm, lane in entries.items()},
+                           {arm: (lane,) for arm, lane in exits.items()})
+
+    def connect_lanes(self, roads: LaneMap, entries: Mapping[int, Sequence[int]], exits: Mapping[int, Sequence[int]]
+                      ) -> None:
+        """Adds the lanes through the box, of streets with equally many lanes, the left one first.
+
+        All lanes lead straight ahead, the first one also to the left, the last one also to the right. Where no arm is
+        ahead, the left half of the lanes leads to the left, the right half to the right, and one between to both.
+        """
+        for arm, here in entries.items():
+            count = len(here)
+            # To the left, straight ahead and to the right: ranges of lanes.
+            ways = {1: range(1), 0: range(count), -1: range(count - 1, count)}
+            if all(_quarters(self, arm, to_arm) for to_arm in exits if to_arm != arm):
+                ways |= {1: range((count + 1) // 2), -1: range(count // 2, count)}
+            for to_arm, there in exits.items():
+                for i in ways[_quarters(self, arm, to_arm)] if to_arm != arm else ():
+                    way = between(roads.lanes[here[i]].curve.end, roads.lanes[there[i]].curve.start)
+                    roads.link(roads.lane(way, self.lane_width_m, self.speed_limit_mps, after=[here[i]]), there[i])
 
 
-def add_controls(rng: Rng, roads: LaneMap, node: Junction, kind: str, entries: Mapping[int, int], number: int) -> None:
+def _quarters(node, arm, to_arm):
+    """By how many quarters of a turn a way from one arm to another turns to the left: -1, 0 or 1."""
+    turn_rad = wrapped_rad(node.headings_rad[to_arm] - node.headings_rad[arm] - math.pi)
+    return round(float(turn_rad) / (math.pi / 2))
+
+
+def add_controls(rng: Rng, roads: LaneMap, node: Junction, kind: str, entries: Mapping[int, Sequence[int]],
+                 number: int) -> None:
     """Adds the lights or signs of one of `CONTROLS`.
 
     Args:
-        entries: lanes towards the junction, by arm.
+        entries: lanes of each arm towards the junction.
         number: of the junction, among those with lights.
     """
     if kind == "lights":
         programs = light_programs(rng, len(entries), node.speed_limit_mps, 2 * node.half_box_m)
-        for lane, (phases, offset_s) in zip(entries.values(), programs, strict=True):
-            roads.control("light", (lane,), phases=phases, offset_s=offset_s, junction=number, back_m=LINE_BACK_M)
+        for lanes, (phases, offset_s) in zip(entries.values(), programs, strict=True):
+            roads.control("light", lanes, phases=phases, offset_s=offset_s, junction=number, back_m=LINE_BACK_M)
     for arm, sign in signs_of(rng, kind, entries):
-        roads.control(sign, (entries[arm],), back_m=LINE_BACK_M)
+        roads.control(sign, entries[arm], back_m=LINE_BACK_M)

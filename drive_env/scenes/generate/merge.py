@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .curves import Curve, Path, Pose, Taper, line
+from .curves import Path, Pose, line
 from .lane_map import LaneMap
 from .parameters import Parameter
 from .parts import Parts
 from .placing import PlacingSpec, Span, draw_starts, place_from
-from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, add_highway, joining
+from .ramps import RAMP_LIMIT_MPS, RAMP_RADIUS_M, add_entrance, add_highway, joining
 from .rng import Rng
 
 DEFAULT_AGENTS = 12
@@ -47,17 +47,10 @@ def build(rng: Rng, agents: int, lanes: int, parallel_m: float, taper_m: float, 
     ends_m = [0.0, BEFORE_M, BEFORE_M + parallel_m, BEFORE_M + parallel_m + taper_m, middle.length_m]
     parts = add_highway(roads, middle, ends_m, lanes, lane_width_m, speed_limit_mps)
 
-    # The ramp, its lane beside the highway, and the taper that leads into the last lane of the highway.
-    beside_m = -(lanes + 0.5) * lane_width_m
-    ramp_end = Pose(BEFORE_M, beside_m, 0.0)
-    ramp = roads.lane(joining(ramp_end, ramp_radius_m, STRAIGHT_M), lane_width_m, ramp_limit_mps)
-    parallel = roads.lane(Curve(middle.part(*ends_m[1:3]), beside_m), lane_width_m, speed_limit_mps, after=[ramp])
-    tapers = (Taper(0.0, taper_m, lane_width_m),)
-    taper = roads.lane(Curve(middle.part(*ends_m[2:4]), beside_m, tapers), lane_width_m, speed_limit_mps,
-                       after=[parallel])
-    roads.link(taper, parts[3][-1])
-    roads.neighbours.append((parts[1][-1], parallel))
-    roads.line(Curve(middle.part(*ends_m[1:3]), -lanes * lane_width_m))
+    # The ramp and its lane.
+    ramp_end = Pose(BEFORE_M, -(lanes + 0.5) * lane_width_m, 0.0)
+    ramp, parallel = add_entrance(roads, middle, ends_m, parts, joining(ramp_end, ramp_radius_m, STRAIGHT_M),
+                                  ramp_limit_mps)
 
     # Cars.
     goals, route_range_m = [Span(lane) for lane in parts[3]], (0.0, parallel_m + taper_m + GOAL_M)

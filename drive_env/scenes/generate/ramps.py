@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .curves import Path, Pose, line, turn
+from .curves import Curve, Path, Pose, Taper, line, turn
 from .lane_map import LaneMap
 from .parameters import Parameter
 
@@ -51,3 +51,49 @@ def add_highway(roads: LaneMap, middle: Path, ends_m: Sequence[float], lanes: in
         parts.append(roads.along(middle.part(from_m, to_m), lanes, lane_width_m, speed_limit_mps,
                                  after=parts[-1] if parts else ()))
     return parts
+
+
+def add_entrance(roads: LaneMap, middle: Path, ends_m: Sequence[float], parts: Sequence[Sequence[int]], ramp: Path,
+                 ramp_limit_mps: float) -> tuple[int, int]:
+    """Adds a ramp, its lane beside a highway in four parts, and the taper that leads into the last lane.
+
+    Args:
+        middle, ends_m, parts: of `add_highway`. The ramp's lane is beside the second part, the taper beside the third.
+        ramp: ends where the second part begins, beside the last lane.
+
+    Returns:
+        The ramp and its lane.
+    """
+    lane_width_m, limit_mps = roads.lanes[parts[0][0]][1:3]
+    beside_m = -(len(parts[0]) + 0.5) * lane_width_m
+    own = roads.lane(ramp, lane_width_m, ramp_limit_mps)
+    parallel = roads.lane(Curve(middle.part(*ends_m[1:3]), beside_m), lane_width_m, limit_mps, after=[own])
+    tapers = (Taper(0.0, ends_m[3] - ends_m[2], lane_width_m),)
+    taper = roads.lane(Curve(middle.part(*ends_m[2:4]), beside_m, tapers), lane_width_m, limit_mps, after=[parallel])
+    roads.link(taper, parts[3][-1])
+    roads.neighbours.append((parts[1][-1], parallel))
+    roads.line(Curve(middle.part(*ends_m[1:3]), beside_m + lane_width_m / 2))
+    return own, parallel
+
+
+def add_exit(roads: LaneMap, middle: Path, ends_m: Sequence[float], parts: Sequence[Sequence[int]], ramp: Path,
+             ramp_limit_mps: float) -> int:
+    """Adds a taper out of the last lane of a highway in four parts, the lane that it becomes, and a ramp.
+
+    Args:
+        middle, ends_m, parts: of `add_highway`. The taper is beside the second part, the lane beside the third.
+        ramp: begins where the third part ends, beside the last lane.
+
+    Returns:
+        The ramp.
+    """
+    lane_width_m, limit_mps = roads.lanes[parts[0][0]][1:3]
+    beside_m = -(len(parts[0]) + 0.5) * lane_width_m
+    tapers = (Taper(0.0, ends_m[2] - ends_m[1], -lane_width_m),)
+    opening = roads.lane(Curve(middle.part(*ends_m[1:3]), beside_m + lane_width_m, tapers), lane_width_m, limit_mps,
+                         after=[parts[0][-1]])
+    parallel = roads.lane(Curve(middle.part(*ends_m[2:4]), beside_m), lane_width_m, limit_mps, after=[opening])
+    own = roads.lane(ramp, lane_width_m, ramp_limit_mps, after=[parallel])
+    roads.neighbours.append((parts[2][-1], parallel))
+    roads.line(Curve(middle.part(*ends_m[2:4]), beside_m + lane_width_m / 2))
+    return own

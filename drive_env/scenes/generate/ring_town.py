@@ -52,7 +52,7 @@ def ring_town(rng: Rng, agents: int, centres: Sequence[tuple[float, float]], arm
         node.connect(roads, own, exits[at])
         if isinstance(node, Junction):
             kind = kinds.get(at, "none")
-            add_controls(rng, roads, node, kind, own, lit)
+            add_controls(rng, roads, node, kind, {arm: (lane,) for arm, lane in own.items()}, lit)
             lit += kind == "lights"
             if len(own) == 2:
                 one, other = sorted(own)

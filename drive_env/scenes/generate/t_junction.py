@@ -43,7 +43,7 @@ def build(rng: Rng, agents: int, control: str, arm_m: float, turn_radius_m: floa
     entries, exits = open_arms(roads, node, arm_m, speed_limit_mps)
     node.connect(roads, entries, exits)
     # Numbers of their own, so that a control changes neither starts nor goals.
-    add_controls(Rng(rng.below(2**63)), roads, node, control, entries, 0)
+    add_controls(Rng(rng.below(2**63)), roads, node, control, {arm: (lane,) for arm, lane in entries.items()}, 0)
     starts = [Span(lane, to_m=arm_m - LINE_BACK_M - NEAREST_START_M) for lane in entries.values()]
     spec = PlacingSpec(starts, [Span(lane) for lane in exits.values()], speed_share=SPEED_SHARE,
                        headway_s=HEADWAY_S)
