@@ -1,7 +1,7 @@
 """Where do scenes come from? From files, from generators, or made by hand; all are a `Scene`."""
 
 from .expert_actions import ExpertActions
-from .generate import generate_scene
+from .generate import compose, generate_scene
 from .load import load_scene
 from .resolve import Scenes, SceneSource, resolve_scenes
 from .save import save_scene
@@ -9,5 +9,5 @@ from .scene import GoalLists, LaneGraph, Objects, Provenance, Report, Roads, Sce
 
 __all__ = [
     "ExpertActions", "GoalLists", "LaneGraph", "Objects", "Provenance", "Report", "Roads", "Scene", "SceneSource",
-    "Scenes", "Scripts", "TrafficControls", "generate_scene", "load_scene", "resolve_scenes", "save_scene",
+    "Scenes", "Scripts", "TrafficControls", "compose", "generate_scene", "load_scene", "resolve_scenes", "save_scene",
 ]

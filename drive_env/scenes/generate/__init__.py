@@ -13,8 +13,9 @@ from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
 from . import (
-    bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval, racetrack,
-    roundabout, t_junction, town, two_way, u_turn)
+    bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval, procedural,
+    racetrack, roundabout, t_junction, town, two_way, u_turn)
+from . import compose as composing
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
@@ -22,7 +23,7 @@ from .rng import Rng
 GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates, "occluded": occluded,
               "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack, "merge": merge,
               "exit": exit, "bottleneck": bottleneck, "two_way": two_way, "narrow": narrow, "t_junction": t_junction,
-              "roundabout": roundabout, "u_turn": u_turn}
+              "roundabout": roundabout, "u_turn": u_turn, "procedural": procedural}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 TRIAL_STEPS: dict[str, int | None] = {
@@ -31,6 +32,9 @@ TRIAL_STEPS: dict[str, int | None] = {
 
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}
 """The task of `drive_env.tasks` on the scenes of each generator, for errors where one is passed for the other."""
+
+COMPOSED = "compose"
+"""In the names of scenes of `compose`; no generator's name."""
 
 AGENT_LIMIT = 4096
 
@@ -65,13 +69,35 @@ def generate_scene(name: str, seed: int = 0, agents: int | None = None, **parame
                          SceneError)
     chosen = fill_parameters(name, GENERATORS[name].PARAMETERS, parameters, ("seed", "agents"))
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
-    source = f"generate_scene({name!r}, seed={seed}, agents={agents}{named})"
-    try:
-        scene = _generated(name, seed, agents, tuple(chosen.items()))
-    except SceneError as error:
-        raise SceneError(f"{source}: {error}") from None
-    # Copied: a read-only array can be made writeable again, and torch.from_numpy ignores the flag.
-    return dataclasses.replace(copy.deepcopy(scene), source=source)
+    return _copy_of(f"generate_scene({name!r}, seed={seed}, agents={agents}{named})", name, seed, agents, chosen)
+
+
+def compose(blocks: Any, seed: int = 0, agents: int | None = None, **parameters: Any) -> Scene:
+    """A scene whose map consists of blocks, such as "SXrO": a road of 50 m, and one block a letter at its end.
+
+    Each block is joined to one of the roads that lead on from the block before it. What is not given is drawn from the
+    seed: the parameters of blocks, and where several roads lead on, which of them. The letters are those of MetaDrive.
+
+    Args:
+        blocks: a string of letters, or a list of letters, names ("straight") and pairs of one of these and a mapping of
+            its parameters, such as `("curve", {"radius_m": 30.0, "side": "left"})`. Every block has the parameter
+            `socket`: at which road of the block before it begins, 0 for the leftmost.
+        seed: from 0 to 2**64 - 1.
+        agents: number of vehicles, exactly; None: 12.
+        **parameters: `lanes`, `lane_width_m` and `speed_limit_mps`, as of `generate_scene("procedural")`.
+
+    Raises:
+        ArgumentError: there is no such parameter.
+        SceneError: an unknown letter, a value out of its range, more agents than fit, or a block that overlaps earlier
+            ones in every try; names the block.
+    """
+    wishes = composing.wishes_of(blocks)
+    seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
+    agents = checked_int("agents", composing.DEFAULT_AGENTS if agents is None else agents, 1, AGENT_LIMIT, SceneError)
+    chosen = fill_parameters("compose", composing.PARAMETERS, parameters, ("blocks", "seed", "agents"))
+    named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
+    return _copy_of(f"compose({composing.text_of(wishes)}, seed={seed}, agents={agents}{named})", COMPOSED, seed, agents,
+                    {"wishes": wishes, **chosen})
 
 
 def task_hint(value: Any) -> str:
@@ -84,10 +110,21 @@ def task_hint(value: Any) -> str:
     return "; pass its scenes and its config" if hasattr(value, "scenes") and hasattr(value, "config") else ""
 
 
+def _copy_of(source: str, name: str, seed: int, agents: int, chosen: dict[str, Any]) -> Scene:
+    """A scene of checked arguments with this source, which also begins its error."""
+    try:
+        scene = _generated(name, seed, agents, tuple(chosen.items()))
+    except SceneError as error:
+        raise SceneError(f"{source}: {error}") from None
+    # Copied: a read-only array can be made writeable again, and torch.from_numpy ignores the flag.
+    return dataclasses.replace(copy.deepcopy(scene), source=source)
+
+
 @lru_cache(maxsize=CACHED_SCENES)
 def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
     """The validated scene of checked arguments, which never leaves this module."""
-    parts = GENERATORS[name].build(Rng(seed), agents, **dict(chosen))
+    module = composing if name == COMPOSED else GENERATORS[name]
+    parts = module.build(Rng(seed), agents, **dict(chosen))
     return validate_scene(Scene(
         name=f"{name}/{seed}", source=name, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),
         **parts._asdict()))

@@ -56,18 +56,19 @@ class Junction(NamedTuple):
         """Adds the lanes through the box, of streets with equally many lanes, the left one first.
 
         All lanes lead straight ahead, the first one also to the left, the last one also to the right. Where no arm is
-        ahead, the left half of the lanes leads to the left, the right half to the right, and one between to both.
+        ahead, lanes between these two turn left, too; all that turn left end in the first lane there: on another one
+        they would be beside the traffic of that arm's other lanes before they are on their own.
         """
         for arm, here in entries.items():
-            count = len(here)
-            # To the left, straight ahead and to the right: ranges of lanes.
-            ways = {1: range(1), 0: range(count), -1: range(count - 1, count)}
+            last = len(here) - 1
+            # To the left, straight ahead and to the right: pairs of a lane of this arm and one of the other.
+            ways = {1: [(0, 0)], 0: [(i, i) for i in range(last + 1)], -1: [(last, last)]}
             if all(_quarters(self, arm, to_arm) for to_arm in exits if to_arm != arm):
-                ways |= {1: range((count + 1) // 2), -1: range(count // 2, count)}
+                ways[1] = [(i, 0) for i in range(max(1, last))]
             for to_arm, there in exits.items():
-                for i in ways[_quarters(self, arm, to_arm)] if to_arm != arm else ():
-                    way = between(roads.lanes[here[i]].curve.end, roads.lanes[there[i]].curve.start)
-                    roads.link(roads.lane(way, self.lane_width_m, self.speed_limit_mps, after=[here[i]]), there[i])
+                for i, j in ways[_quarters(self, arm, to_arm)] if to_arm != arm else ():
+                    way = between(roads.lanes[here[i]].curve.end, roads.lanes[there[j]].curve.start)
+                    roads.link(roads.lane(way, self.lane_width_m, self.speed_limit_mps, after=[here[i]]), there[j])
 
 
 def _quarters(node, arm, to_arm):

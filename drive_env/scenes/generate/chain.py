@@ -1,0 +1,174 @@
+"""Where does each block of a map lie? At a socket of the block before it, where it overlaps no earlier one.
+
+Blocks are placed in their order. One that overlaps is tried again, with other parameters and at another socket; after
+`TRIES` the block before it is taken away and tried again, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...errors import SceneError
+from .blocks import BLOCKS, Block, RoadKind, Socket
+from .blocks.block import START, frame_at
+from .blocks.lane_counts import taper
+from .blocks.straights import straight
+from .curves import Pose
+from .lane_map import LaneMap
+from .overlap import Rectangles, caps, joined, overlap, swept
+from .rng import Rng
+
+FIRST_M = 50.0
+"""Length of the road before the first block: that of MetaDrive."""
+
+TRIES, MEAN_TRIES = 6, 40
+"""Of a block, before the one before it is tried again; and of all blocks, for each block of the map."""
+
+
+class Wish(NamedTuple):
+    """A block that a map shall have.
+
+    Attributes:
+        values: names and values of those parameters that are not drawn.
+        socket: of the block before, from left to right; None: it is drawn.
+    """
+
+    letter: str
+    values: tuple[tuple[str, Any], ...] = ()
+    socket: int | None = None
+
+
+class Placed(NamedTuple):
+    """A block of a map.
+
+    Attributes:
+        frame: in the coordinates of the map.
+        before: number of the block that it continues, and of the socket there; None for the first one.
+        area: what it covers, in the coordinates of the map.
+        ends: what has to be clear behind each socket that no block continues.
+    """
+
+    block: Block
+    frame: Pose
+    before: tuple[int, int] | None
+    area: Rectangles
+    ends: list[Rectangles]
+
+
+class Stage(NamedTuple):
+    """A map up to one of its blocks.
+
+    Attributes:
+        placed: all blocks up to this one, tapers between them included.
+        lanes: that the next block has, one way.
+    """
+
+    placed: tuple[Placed, ...]
+    lanes: int
+
+
+def chain(rng: Rng, wish_of: Callable[[int], Wish], count: int, lanes: int, road: RoadKind) -> tuple[Placed, ...]:
+    """The blocks of a map, with a first road before them.
+
+    Args:
+        wish_of: returns the wish for a block by its number; it is called for every try.
+        lanes: of the first road, one way.
+
+    Raises:
+        SceneError: a block overlaps others in every try; names the block.
+    """
+    first = _placed(straight(rng, lanes, road, FIRST_M), START, None)
+    stages, tries, farthest = [Stage((first,), lanes)], [0] * count, Wish("")
+    reached = -1
+    for _ in range(MEAN_TRIES * count):
+        at = len(stages) - 1
+        if at == count:
+            break
+        # One more try of this block, or, after the last one, of the block before it.
+        if tries[at] == TRIES:
+            if at == 0:
+                break
+            tries[at] = 0
+            stages.pop()
+            continue
+        tries[at] += 1
+        wish = wish_of(at)
+        if at > reached:
+            reached, farthest = at, wish
+        if stage := _continued(rng, stages[-1], at, wish, road):
+            stages.append(stage)
+    if len(stages) <= count:
+        raise SceneError(f"blocks[{reached}], {farthest.letter!r}, overlaps earlier blocks wherever it was tried; "
+                         "other parameters, another order or another seed may fit")
+    return stages[-1].placed
+
+
+def assembled(placed: tuple[Placed, ...]) -> tuple[LaneMap, list[int]]:
+    """One map of all blocks, and the lanes of it where cars start and have their goals."""
+    roads, streets, firsts = LaneMap(), list[int](), list[int]()
+    for own in placed:
+        first = roads.add(own.block.roads, own.frame)
+        firsts.append(first)
+        streets += [first + lane for lane in own.block.streets]
+        if own.before is None:
+            continue
+        number, socket = own.before
+        here, there, before = own.block.sockets[0], placed[number].block.sockets[socket], firsts[number]
+        for leaving, arriving in zip(there.leaving, here.arriving, strict=True):
+            roads.link(before + leaving, first + arriving)
+        for leaving, arriving in zip(here.leaving, there.arriving, strict=True):
+            roads.link(first + leaving, before + arriving)
+    return roads, streets
+
+
+def _continued(rng, stage, at, wish, road) -> Stage | None:
+    """The map with one more block, at a socket of the last one; None where it overlaps earlier ones."""
+    # The socket, and the number of lanes of the block.
+    placed, kind = stage.placed, BLOCKS[wish.letter]
+    sockets = len(placed[-1].block.sockets)
+    if wish.socket is not None and wish.socket > sockets - 2:
+        raise SceneError(f"blocks[{at}], {wish.letter!r}, has socket {wish.socket}; the block before it has sockets 0 "
+                         f"to {sockets - 2}")
+    socket = 1 + (rng.below(sockets - 1) if wish.socket is None else wish.socket)
+    lanes = 1 if kind.single else stage.lanes
+    # A taper, if the road has another number of lanes, and the block itself.
+    blocks = []
+    if (before := placed[-1].block.sockets[socket].lanes) != lanes:
+        blocks.append(taper(before, lanes, road))
+    given = dict(wish.values)
+    values = {name: given[name] if name in given else choice.draw(rng) for name, choice in kind.choices.items()}
+    blocks.append(kind.build(rng, lanes, road, **values))
+    for block in blocks:
+        number = len(placed) - 1
+        pose = placed[number].block.sockets[socket].pose.seen_from(placed[number].frame)
+        new = _placed(block, frame_at(pose, block.sockets[0]), (number, socket))
+        if overlap(joined([new.area, *new.ends[1:]]), _occupied(placed, (number, socket))):
+            return None
+        placed, socket = (*placed, new), 1
+    return Stage(placed, stage.lanes if kind.single else blocks[-1].sockets[1].lanes)
+
+
+def _placed(block: Block, frame: Pose, before: tuple[int, int] | None) -> Placed:
+    """The block, with the area that it covers."""
+    # Where the end of a road is no socket, it is a part of the area.
+    roads = block.roads
+    starts = set(range(len(roads.lanes))) - {after for _, after in roads.links}
+    ends = set(range(len(roads.lanes))) - {lane for lane, _ in roads.links}
+    for socket in block.sockets:
+        starts -= {*socket.arriving}
+        ends -= {*socket.leaving}
+    area = joined([swept(roads), caps(roads, sorted(starts), sorted(ends))])
+    return Placed(block, frame, before, area.moved(frame), [_end(roads, socket).moved(frame)
+                                                             for socket in block.sockets])
+
+
+def _end(roads: LaneMap, socket: Socket) -> Rectangles:
+    return caps(roads, socket.arriving, socket.leaving)
+
+
+def _occupied(placed, socket):
+    """The areas of all blocks, and what has to be clear behind their sockets, except behind this one."""
+    used = {socket, *(own.before for own in placed), *((number, 0) for number in range(1, len(placed)))}
+    ends = [end for number, own in enumerate(placed) for i, end in enumerate(own.ends) if (number, i) not in used]
+    return joined([*(own.area for own in placed), *ends])

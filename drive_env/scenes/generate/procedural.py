@@ -1,0 +1,32 @@
+"""What is a procedural map? Blocks in a random order, as MetaDrive draws them."""
+
+from __future__ import annotations
+
+from . import compose
+from .blocks import BLOCKS
+from .chain import Wish
+from .parameters import Parameter
+from .parts import Parts
+from .rng import Rng
+
+DEFAULT_AGENTS = compose.DEFAULT_AGENTS
+
+TRIAL_STEPS = 400
+"""Cars wait at junctions and yield lines, and drive up to 220 m."""
+
+PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks behind the first road", 1, 10), **compose.PARAMETERS}
+
+
+def build(rng: Rng, agents: int, blocks: int, lanes: int, lane_width_m: float, speed_limit_mps: float) -> Parts:
+    """A block that does not fit is replaced by another random one."""
+    return compose.built(rng, agents, lambda _: Wish(_letter(rng)), blocks, lanes, lane_width_m, speed_limit_mps)
+
+
+def _letter(rng: Rng) -> str:
+    """A letter, by its probability."""
+    share, letters = float(rng.uniform(0.0, 1.0, 1)[0]), [letter for letter in BLOCKS if BLOCKS[letter].probability]
+    for letter in letters:
+        share -= BLOCKS[letter].probability
+        if share < 0.0:
+            return letter
+    return letters[-1]
