@@ -78,6 +78,7 @@ SCENE_ENVS = (
     SceneEnv("TwoWay", "two_way", 20.0, "progress_per_m", 0.0025),
     SceneEnv("Exit", "exit", 40.0, "progress_per_m", 0.0025, others=LANES),
     SceneEnv("UTurn", "u_turn", 40.0, "route_progress_per_m", 0.01, others=SIGNS),
+    SceneEnv("Procedural", "procedural", 60.0, "route_progress_per_m", 0.01, others=SIGNS),
     SceneEnv("Intersection", "intersection", 60.0, "route_progress_per_m", 0.01),
     SceneEnv("Town", "town", 40.0, "route_progress_per_m", 0.01),
 )

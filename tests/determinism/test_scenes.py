@@ -15,7 +15,7 @@ from drive_env import generate_scene
 from drive_env.scenes.generate import GENERATORS
 
 PACKAGE = Path(drive_env.__file__).parent
-MAKERS = (*sorted((PACKAGE / "scenes" / "generate").glob("*.py")), PACKAGE / "roles.py")
+MAKERS = (*sorted((PACKAGE / "scenes" / "generate").rglob("*.py")), PACKAGE / "roles.py")
 
 PLATFORM_DEPENDENT = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh",

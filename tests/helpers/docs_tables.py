@@ -44,6 +44,7 @@ from drive_env.layout import critic_layout, observation_layout
 from drive_env.roles import STEPS_WITHOUT_A_LOG
 from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.generate import GENERATORS, TASK_OF, TRIAL_STEPS
+from drive_env.scenes.generate.blocks import BLOCKS as MAP_BLOCKS
 from drive_env.scenes.metadata import FIELDS as METADATA
 from drive_env.scenes.readers import READERS
 from drive_env.scenes.scene import CONTROL_KINDS, OBJECT_KINDS, ROAD_KINDS
@@ -179,6 +180,11 @@ def arguments_table():
     return table(["argument", "default", "accepted by", "meaning"], rows.values())
 
 
+METADRIVE_BLOCKS = {
+    "S": "Straight", "C": "Curve", "r": "InRampOnStraight", "R": "OutRampOnStraight", "X": "StdInterSection",
+    "T": "StdTInterSection", "O": "Roundabout", "y": "Merge", "Y": "Split", "$": "TollGate", "P": "ParkingLot"}
+"""The blocks of MetaDrive with these letters."""
+
 HIGHWAY_ENV = {
     "Highway": ("highway-v0", "40", "50", "0.4 for 20 to 30 m/s, 0.1 for the right lane, collision -1"),
     "HighwayFast": ("highway-fast-v0", "30", "20", "as highway-v0"),
@@ -241,6 +247,20 @@ def generators_table():
     rows = [[code(name), code(key), code(repr(parameter.default)), parameter.allowed, parameter.meaning]
             for name, generator in GENERATORS.items() for key, parameter in generator.PARAMETERS.items()]
     return table(["generator", "parameter", "default", "allowed", "meaning"], rows)
+
+
+def letters_table():
+    """The blocks of maps: a row for each parameter."""
+    rows = []
+    for letter, kind in MAP_BLOCKS.items():
+        names = [code(letter), kind.name.replace("_", " "), METADRIVE_BLOCKS[letter], f"{kind.probability:g}"]
+        for key, choice in kind.choices.items():
+            low_high = " to ".join(f"{end:g}" for end in choice.drawn) if not choice.parameter.choices else ", ".join(
+                repr(text) for text in choice.drawn)
+            rows.append([*names, code(key), low_high or f"always {choice.parameter.default!r}",
+                         choice.parameter.allowed, choice.parameter.meaning])
+            names = [""] * 4
+    return table(["letter", "name", "MetaDrive's", "probability", "parameter", "drawn", "allowed", "meaning"], rows)
 
 
 def scene_defaults_table():
@@ -335,6 +355,7 @@ TABLES = {
     ("docs/config.md", "reward ranges"): lambda: config_table(RewardRanges),
     ("docs/scenes.md", "formats"): formats_table,
     ("docs/scenes.md", "generators"): generators_table,
+    ("docs/scenes.md", "letters"): letters_table,
     ("docs/scene_envs.md", "scene envs"): scene_envs_table,
     ("docs/scenes.md", "scene defaults"): scene_defaults_table,
     ("docs/tasks.md", "optimal scores"): optimal_scores_table,

@@ -13,9 +13,8 @@ from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
 from . import (
-    bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval, procedural,
-    racetrack, roundabout, t_junction, town, two_way, u_turn)
-from . import compose as composing
+    block_map, bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval,
+    procedural, racetrack, roundabout, t_junction, town, two_way, u_turn)
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
@@ -91,12 +90,12 @@ def compose(blocks: Any, seed: int = 0, agents: int | None = None, **parameters:
         SceneError: an unknown letter, a value out of its range, more agents than fit, or a block that overlaps earlier
             ones in every try; names the block.
     """
-    wishes = composing.wishes_of(blocks)
+    wishes = block_map.wishes_of(blocks)
     seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
-    agents = checked_int("agents", composing.DEFAULT_AGENTS if agents is None else agents, 1, AGENT_LIMIT, SceneError)
-    chosen = fill_parameters("compose", composing.PARAMETERS, parameters, ("blocks", "seed", "agents"))
+    agents = checked_int("agents", block_map.DEFAULT_AGENTS if agents is None else agents, 1, AGENT_LIMIT, SceneError)
+    chosen = fill_parameters("compose", block_map.PARAMETERS, parameters, ("blocks", "seed", "agents"))
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
-    return _copy_of(f"compose({composing.text_of(wishes)}, seed={seed}, agents={agents}{named})", COMPOSED, seed, agents,
+    return _copy_of(f"compose({block_map.text_of(wishes)}, seed={seed}, agents={agents}{named})", COMPOSED, seed, agents,
                     {"wishes": wishes, **chosen})
 
 
@@ -123,7 +122,7 @@ def _copy_of(source: str, name: str, seed: int, agents: int, chosen: dict[str, A
 @lru_cache(maxsize=CACHED_SCENES)
 def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
     """The validated scene of checked arguments, which never leaves this module."""
-    module = composing if name == COMPOSED else GENERATORS[name]
+    module = block_map if name == COMPOSED else GENERATORS[name]
     parts = module.build(Rng(seed), agents, **dict(chosen))
     return validate_scene(Scene(
         name=f"{name}/{seed}", source=name, generated=True, dt_s=GENERATED_DT_S, origin_m=np.zeros(2),

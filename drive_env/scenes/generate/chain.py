@@ -78,29 +78,25 @@ def chain(rng: Rng, wish_of: Callable[[int], Wish], count: int, lanes: int, road
     Raises:
         SceneError: a block overlaps others in every try; names the block.
     """
-    first = _placed(straight(rng, lanes, road, FIRST_M), START, None)
-    stages, tries, farthest = [Stage((first,), lanes)], [0] * count, Wish("")
-    reached = -1
-    for _ in range(MEAN_TRIES * count):
+    stages = [Stage((_placed(straight(rng, lanes, road, FIRST_M), START, None),), lanes)]
+    tries, left, reached, letter = [0] * count, MEAN_TRIES * count, -1, ""
+    while len(stages) <= count:
         at = len(stages) - 1
-        if at == count:
-            break
+        if left == 0 or (at == 0 and tries[at] == TRIES):
+            raise SceneError(f"blocks[{reached}], {letter!r}, overlaps earlier blocks wherever it was tried; other "
+                             "parameters, another order or another seed may fit")
         # One more try of this block, or, after the last one, of the block before it.
+        left -= 1
         if tries[at] == TRIES:
-            if at == 0:
-                break
             tries[at] = 0
             stages.pop()
             continue
         tries[at] += 1
         wish = wish_of(at)
         if at > reached:
-            reached, farthest = at, wish
+            reached, letter = at, wish.letter
         if stage := _continued(rng, stages[-1], at, wish, road):
             stages.append(stage)
-    if len(stages) <= count:
-        raise SceneError(f"blocks[{reached}], {farthest.letter!r}, overlaps earlier blocks wherever it was tried; "
-                         "other parameters, another order or another seed may fit")
     return stages[-1].placed
 
 
@@ -124,29 +120,32 @@ def assembled(placed: tuple[Placed, ...]) -> tuple[LaneMap, list[int]]:
 
 def _continued(rng, stage, at, wish, road) -> Stage | None:
     """The map with one more block, at a socket of the last one; None where it overlaps earlier ones."""
-    # The socket, and the number of lanes of the block.
     placed, kind = stage.placed, BLOCKS[wish.letter]
-    sockets = len(placed[-1].block.sockets)
-    if wish.socket is not None and wish.socket > sockets - 2:
-        raise SceneError(f"blocks[{at}], {wish.letter!r}, has socket {wish.socket}; the block before it has sockets 0 "
-                         f"to {sockets - 2}")
-    socket = 1 + (rng.below(sockets - 1) if wish.socket is None else wish.socket)
-    lanes = 1 if kind.single else stage.lanes
-    # A taper, if the road has another number of lanes, and the block itself.
-    blocks = []
-    if (before := placed[-1].block.sockets[socket].lanes) != lanes:
-        blocks.append(taper(before, lanes, road))
+    socket, lanes = _socket(rng, placed, at, wish), 1 if kind.single else stage.lanes
     given = dict(wish.values)
     values = {name: given[name] if name in given else choice.draw(rng) for name, choice in kind.choices.items()}
-    blocks.append(kind.build(rng, lanes, road, **values))
-    for block in blocks:
+    block = kind.build(rng, lanes, road, **values)
+    before = placed[-1].block.sockets[socket].lanes
+    for new in [block] if before == lanes else [taper(before, lanes, road), block]:
+        # At its first socket, to the one of the last block, or to the other end of the taper.
         number = len(placed) - 1
         pose = placed[number].block.sockets[socket].pose.seen_from(placed[number].frame)
-        new = _placed(block, frame_at(pose, block.sockets[0]), (number, socket))
-        if overlap(joined([new.area, *new.ends[1:]]), _occupied(placed, (number, socket))):
+        own = _placed(new, frame_at(pose, new.sockets[0]), (number, socket))
+        if overlap(joined([own.area, *own.ends[1:]]), _occupied(placed, (number, socket))):
             return None
-        placed, socket = (*placed, new), 1
-    return Stage(placed, stage.lanes if kind.single else blocks[-1].sockets[1].lanes)
+        placed, socket = (*placed, own), 1
+    return Stage(placed, stage.lanes if kind.single else block.sockets[1].lanes)
+
+
+def _socket(rng, placed, at, wish):
+    """The socket of the last block at which the next one begins."""
+    count = len(placed[-1].block.sockets) - 1
+    if wish.socket is None:
+        return 1 + rng.below(count)
+    if wish.socket >= count:
+        raise SceneError(f"blocks[{at}], {wish.letter!r}, has socket {wish.socket}; the block before it has sockets 0 "
+                         f"to {count - 1}")
+    return 1 + wish.socket
 
 
 def _placed(block: Block, frame: Pose, before: tuple[int, int] | None) -> Placed:

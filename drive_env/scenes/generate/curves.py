@@ -79,10 +79,6 @@ class Piece(NamedTuple):
 
     def at(self, start: Pose, along_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """x, y, heading and curvature at arc lengths from the start of the piece."""
-        if self.start_per_m == self.end_per_m == 0.0:  # the bytes of an arc without curvature, without its arrays
-            zeros = 0.0 * along_m
-            sine, cosine = sine_cosine(float(start.heading_rad) + 0.0)
-            return (start.x_m + along_m * cosine, start.y_m + along_m * sine, start.heading_rad + zeros, zeros)
         slope = (self.end_per_m - self.start_per_m) / self.length_m if self.length_m > 0 else 0.0
         heading = start.heading_rad + along_m * (self.start_per_m + 0.5 * slope * along_m)
         curvature = self.start_per_m + slope * along_m
@@ -158,10 +154,6 @@ class Path(NamedTuple):
         """(5, n): x, y, heading, curvature and its derivative at arc lengths; beyond the ends, on straight lines."""
         along_m = np.asarray(along_m, np.float64)
         starts, poses = self.starts_m(), _poses(self)
-        if len(self.pieces) == 1 and len(along_m) and along_m.min() >= 0.0 and along_m.max() <= starts[-1]:
-            piece, = self.pieces
-            slope = (piece.end_per_m - piece.start_per_m) / piece.length_m if piece.length_m else 0.0
-            return np.stack([*piece.at(poses[0], along_m), np.full(len(along_m), slope)])
         found = np.zeros((5, len(along_m)))
         ends = [-math.inf, *starts[1:-1], math.inf]
         for i, piece in enumerate(self.pieces):
@@ -227,6 +219,11 @@ class Curve(NamedTuple):
         return self.path.length_m
 
     @property
+    def is_straight(self) -> bool:
+        """Whether its path is one line."""
+        return len(self.path.pieces) == 1 and self.path.pieces[0][1:] == (0.0, 0.0)
+
+    @property
     def start(self) -> Pose:
         """Where it starts."""
         return _pose(self, 0.0)
@@ -239,6 +236,13 @@ class Curve(NamedTuple):
     def at(self, station_m: np.ndarray) -> np.ndarray:
         """(4, n): x, y, heading and curvature of the curve at stations."""
         station_m = np.asarray(station_m, np.float64)
+        if not self.tapers and self.is_straight and len(station_m):
+            start, (sine, cosine) = self.path.start, sine_cosine(float(self.path.start.heading_rad) + 0.0)
+            found = np.zeros((4, len(station_m)))
+            found[0] = start.x_m + station_m * cosine - self.left_m * sine
+            found[1] = start.y_m + station_m * sine + self.left_m * cosine
+            found[2] += start.heading_rad
+            return found
         x_m, y_m, heading, curvature, slope = self.path.at(station_m)
         if not self.tapers:
             sine, cosine = sine_cosine(heading)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from . import compose
+from . import block_map
 from .blocks import BLOCKS
 from .chain import Wish
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
 
-DEFAULT_AGENTS = compose.DEFAULT_AGENTS
+DEFAULT_AGENTS = block_map.DEFAULT_AGENTS
 
 TRIAL_STEPS = 400
 """Cars wait at junctions and yield lines, and drive up to 220 m."""
 
-PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks behind the first road", 1, 10), **compose.PARAMETERS}
+PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks behind the first road", 1, 10), **block_map.PARAMETERS}
 
 
 def build(rng: Rng, agents: int, blocks: int, lanes: int, lane_width_m: float, speed_limit_mps: float) -> Parts:
     """A block that does not fit is replaced by another random one."""
-    return compose.built(rng, agents, lambda _: Wish(_letter(rng)), blocks, lanes, lane_width_m, speed_limit_mps)
+    return block_map.built(rng, agents, lambda _: Wish(_letter(rng)), blocks, lanes, lane_width_m, speed_limit_mps)
 
 
 def _letter(rng: Rng) -> str:
