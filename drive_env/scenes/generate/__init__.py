@@ -82,7 +82,7 @@ def compose(blocks: Any, seed: int = 0, agents: int | None = None, **parameters:
             its parameters, such as `("curve", {"radius_m": 30.0, "side": "left"})`. Every block has the parameter
             `socket`: at which road of the block before it begins, 0 for the leftmost.
         seed: from 0 to 2**64 - 1.
-        agents: number of vehicles, exactly; None: 12.
+        agents: number of vehicles, exactly; None: 10, or as many as fit where these are fewer.
         **parameters: `lanes`, `lane_width_m` and `speed_limit_mps`, as of `generate_scene("procedural")`.
 
     Raises:
@@ -92,11 +92,12 @@ def compose(blocks: Any, seed: int = 0, agents: int | None = None, **parameters:
     """
     wishes = block_map.wishes_of(blocks)
     seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
-    agents = checked_int("agents", block_map.DEFAULT_AGENTS if agents is None else agents, 1, AGENT_LIMIT, SceneError)
+    if agents is not None:
+        agents = checked_int("agents", agents, 1, AGENT_LIMIT, SceneError)
     chosen = fill_parameters("compose", block_map.PARAMETERS, parameters, ("blocks", "seed", "agents"))
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
-    return _copy_of(f"compose({block_map.text_of(wishes)}, seed={seed}, agents={agents}{named})", COMPOSED, seed, agents,
-                    {"wishes": wishes, **chosen})
+    return _copy_of(f"compose({block_map.text_of(wishes)}, seed={seed}, agents={agents}{named})", COMPOSED, seed,
+                    agents, {"wishes": wishes, **chosen})
 
 
 def task_hint(value: Any) -> str:
@@ -109,7 +110,7 @@ def task_hint(value: Any) -> str:
     return "; pass its scenes and its config" if hasattr(value, "scenes") and hasattr(value, "config") else ""
 
 
-def _copy_of(source: str, name: str, seed: int, agents: int, chosen: dict[str, Any]) -> Scene:
+def _copy_of(source: str, name: str, seed: int, agents: int | None, chosen: dict[str, Any]) -> Scene:
     """A scene of checked arguments with this source, which also begins its error."""
     try:
         scene = _generated(name, seed, agents, tuple(chosen.items()))
@@ -120,7 +121,7 @@ def _copy_of(source: str, name: str, seed: int, agents: int, chosen: dict[str, A
 
 
 @lru_cache(maxsize=CACHED_SCENES)
-def _generated(name: str, seed: int, agents: int, chosen: tuple[tuple[str, Any], ...]) -> Scene:
+def _generated(name: str, seed: int, agents: int | None, chosen: tuple[tuple[str, Any], ...]) -> Scene:
     """The validated scene of checked arguments, which never leaves this module."""
     module = block_map if name == COMPOSED else GENERATORS[name]
     parts = module.build(Rng(seed), agents, **dict(chosen))

@@ -13,11 +13,12 @@ from .chain import Wish, assembled, chain
 from .lane_map import LaneMap
 from .parameters import Parameter, fill_parameters
 from .parts import Parts
-from .placing import INSET_M, PlacingSpec, Span, place
+from .placing import INSET_M, PlacingSpec, Span, most_cars, place
 from .rng import Rng
 from .roadnet import SPEED_LIMIT_MPS
 
-DEFAULT_AGENTS = 12
+DEFAULT_AGENTS = 10
+"""They fit on every map of one random block with two lanes."""
 
 PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes each way of the first road", 1, 3),
@@ -35,12 +36,14 @@ SOCKET = "socket"
 
 SPEED_SHARE, HEADWAY_S = (0.3, 0.8), (1.0, 3.0)
 
-ROUTE_RANGE_M = (60.0, 220.0)
-"""Farther, at 13.9 m/s and with stops, takes more than the 40 s of a trial."""
+ROUTE_RANGE_M = (100.0, 260.0)
+"""Farther, at 13.9 m/s and with stops, takes more than the 40 s of a trial. On short maps, any goal is drawn."""
 
-BEYOND_M, OPEN_M = 45.0, 20.0
-"""Of the streets that lie before a car, at least; and of a street beside whose open end no car starts, so that there
-always is a clear goal."""
+AHEAD_M, AHEAD_SHARE = (45.0, 100.0), 1 / 3
+"""Least way on streets before a car, and this share of the longest way on the map, within this range."""
+
+OPEN_M = 20.0
+"""Of a street beside whose open end no car starts, so that there always is a clear goal."""
 
 BEFORE_LINE_M = 13.5
 """From a car to a stop line, at least: it has a choice."""
@@ -97,39 +100,43 @@ def text_of(wishes: Sequence[Wish]) -> str:
                  if wish != Wish(wish.letter) else wish.letter for wish in wishes])
 
 
-def build(rng: Rng, agents: int, wishes: Sequence[Wish], lanes: int, lane_width_m: float, speed_limit_mps: float
+def build(rng: Rng, agents: int | None, wishes: Sequence[Wish], lanes: int, lane_width_m: float, speed_limit_mps: float
           ) -> Parts:
-    """The map of these blocks, with cars on its streets."""
+    """The map of these blocks, with cars on its streets; None: `DEFAULT_AGENTS`, or as many as fit."""
     return built(rng, agents, lambda number: wishes[number], len(wishes), lanes, lane_width_m, speed_limit_mps)
 
 
-def built(rng: Rng, agents: int, wish_of: Callable[[int], Wish], count: int, lanes: int, lane_width_m: float,
+def built(rng: Rng, agents: int | None, wish_of: Callable[[int], Wish], count: int, lanes: int, lane_width_m: float,
           speed_limit_mps: float) -> Parts:
     """As `build`, for the arguments of `chain`."""
     roads, streets = assembled(chain(rng, wish_of, count, lanes, RoadKind(lane_width_m, speed_limit_mps)))
     spec = PlacingSpec(_starts(roads, streets), [Span(lane) for lane in streets], ROUTE_RANGE_M, SPEED_SHARE, HEADWAY_S)
+    if agents is None:
+        agents = min(DEFAULT_AGENTS, most_cars(roads, spec))
     return roads.parts(place(rng, roads, agents, spec))
 
 
 def _starts(roads: LaneMap, streets: Sequence[int]) -> list[Span]:
-    """Where cars can start: before the last metres of all ways on streets, and not just before a stop line."""
+    """Where cars can start: far enough from the open ends of streets, and not just before a stop line."""
     length_m = roads.samples.length_m
     goal_m = np.zeros(len(length_m))
     goal_m[streets] = length_m[streets]
     # Metres of streets behind the end of each lane on the longest way, as far as they matter.
+    low_m, high_m = AHEAD_M
     before, after = np.array(roads.links, np.int64).T
     beyond_m = np.zeros(len(length_m))
     while True:
         longer_m = beyond_m.copy()
-        np.maximum.at(longer_m, before, np.minimum((goal_m + beyond_m)[after], BEYOND_M))
+        np.maximum.at(longer_m, before, np.minimum((goal_m + beyond_m)[after], high_m / AHEAD_SHARE))
         if (longer_m == beyond_m).all():
             break
         beyond_m = longer_m
+    ahead_m = min(max(AHEAD_SHARE * float(beyond_m.max()), low_m), high_m)
     lines = {lane for stop in roads.stop_lines for lane in stop.lanes}
     found, entered = [], set(after.tolist())
     for lane in streets:
         from_m = INSET_M if lane in entered else OPEN_M
-        away_m = max(BEYOND_M - float(beyond_m[lane]), BEFORE_LINE_M if lane in lines else 0.0, INSET_M)
+        away_m = max(ahead_m - float(beyond_m[lane]), BEFORE_LINE_M if lane in lines else 0.0, INSET_M)
         if length_m[lane] - away_m > from_m:
             found.append(Span(lane, from_m, float(length_m[lane]) - away_m))
     return found

@@ -157,6 +157,11 @@ def place(rng: Rng, roads: LaneMap, agents: int, spec: PlacingSpec) -> Objects:
     return place_from(rng, roads, starts, speed_mps, [spec] * agents)
 
 
+def most_cars(roads: LaneMap, spec: PlacingSpec) -> int:
+    """How many cars fit."""
+    return len(_slots(clear_spans(roads, spec.starts), spec))
+
+
 def draw_starts(rng: Rng, roads: LaneMap, agents: int, specs: Sequence[PlacingSpec]
                 ) -> tuple[Places, np.ndarray, np.ndarray]:
     """Where `agents` cars start, the speeds they would like to have, and the index of the spec of each.

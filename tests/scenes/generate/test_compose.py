@@ -125,7 +125,7 @@ def test_a_procedural_scene_has_as_many_blocks_as_asked_for():
         placed = chain(rng, lambda at, rng=rng: letters.append(at) or Wish(_letter(rng)), 4, 1, ROAD)
         assert sorted(set(letters)) == [0, 1, 2, 3]
         assert len(placed) == 5, "with one lane there are no tapers"
-    assert generate_scene("procedural", 1).source == "generate_scene('procedural', seed=1, agents=12)"
+    assert generate_scene("procedural", 1).source == "generate_scene('procedural', seed=1, agents=10)"
 
 
 # ---- parameters ----
@@ -257,6 +257,13 @@ def test_a_block_is_tried_again_with_other_parameters_and_the_one_before_it_too(
     bends = [("C", {"radius_m": 25.0, "angle_deg": 90.0, "length_m": 20.0})] * 6
     for seed in range(12):
         assert compose(bends, seed, agents=1).objects.count == 1
+
+
+def test_without_a_number_there_are_ten_cars_or_as_many_as_fit():
+    assert compose("CX", 1).objects.count == 10
+    small = compose("y", 0, lanes=1)
+    with pytest.raises(SceneError, match=f"at most {small.objects.count} fit"):
+        compose("y", 0, agents=10, lanes=1)
 
 
 def test_more_cars_than_fit_are_refused_with_the_number_that_does():
