@@ -14,7 +14,8 @@ from drive_env.api.scene_envs import SCENE_ENVS
 from drive_env.drivers import LaneDriver
 from drive_env.scenes.generate import GENERATORS, TASK_OF
 
-each_env = pytest.mark.parametrize("row", SCENE_ENVS, ids=[row.name for row in SCENE_ENVS])
+each_env = pytest.mark.parametrize("row", SCENE_ENVS, ids=[row.name for row in SCENE_ENVS], scope="module")
+"""All tests of a row follow each other, so that its scenes are made once."""
 
 
 def few_scenes(row):
