@@ -51,7 +51,7 @@ __all__ = [
     "DictObservation", "DisturbanceConfig", "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv",
     "DynamicsConfig", "Feature", "Frames", "GoalListsInUse", "HiddenConfig", "IDMConfig", "ImageConfig", "LightLogs",
     "MOBILConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
-    "Roles", "Scene", "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "aec_env", "check_names", "compose",
-    "generate_scene", "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene",
+    "Roles", "Scene", "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "aec_env", "check_names",
+    "compose", "generate_scene", "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene",
     "trial_metrics",
 ]

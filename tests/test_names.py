@@ -47,6 +47,8 @@ def test_the_envs_and_the_batch_are_among_them():
 def test_an_unknown_argument_is_an_error_with_those_of_similar_names(found, names):
     if found is drive_env.generate_scene:
         found, names = lambda **options: drive_env.generate_scene("town", **options), ["lane_width_m"]
+    elif found is drive_env.compose:
+        found, names = lambda **options: drive_env.compose("S", **options), ["lane_width_m", "speed_limit_mps"]
     for name in names:
         sentence = rf"^{UNKNOWN} '{name}x'; did you mean .*\b{name}\b"
         with pytest.raises(ArgumentError, match=sentence):

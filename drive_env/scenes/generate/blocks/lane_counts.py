@@ -43,7 +43,7 @@ def taper(lanes: int, to_lanes: int, road: RoadKind) -> Block:
 def _narrowing(lanes, to_lanes, road, before_m, after_m):
     """A road with fewer lanes at its end: those along it end, and those against it begin."""
     # The lanes along the road: before the tapers, beside them, and behind.
-    one_way, width_m, limit_mps = LaneMap(), *road
+    one_way, (width_m, limit_mps) = LaneMap(), road
     path = Path(START, tuple(line(length_m) for length_m in (before_m, (lanes - to_lanes) * TAPER_M, after_m)))
     ends_m = path.starts_m()
     first = one_way.along(path.part(ends_m[0], ends_m[1]), lanes, width_m, limit_mps)
