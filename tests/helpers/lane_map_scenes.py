@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from golden import bits
 
 from drive_env.errors import SceneError
-from drive_env.scenes import generate_scene
+from drive_env.scenes import compose, generate_scene
 from drive_env.scenes.generate import GENERATORS
+from drive_env.scenes.generate.block_map import PARAMETERS as MAP_PARAMETERS
+from drive_env.scenes.generate.blocks import BLOCKS
 from drive_env.scenes.generate.lane_map import LaneMap
 
 WITHOUT_MAP = ("town", "intersection", "exits", "gates", "occluded", "closures")
@@ -18,6 +20,9 @@ WITHOUT_MAP = ("town", "intersection", "exits", "gates", "occluded", "closures")
 
 NAMES = tuple(name for name in GENERATORS if name not in WITHOUT_MAP)
 """A new generator is tested by being in `GENERATORS`."""
+
+COMPOSED = "compose"
+"""Maps of one or two blocks that are named, beside those of generators."""
 
 
 class Made(NamedTuple):
@@ -41,7 +46,8 @@ def made(name, seed, agents=None, **parameters) -> Made:
     _generated.cache_clear()
     LaneMap.parts = recorded
     try:
-        scene = generate_scene(name, seed=seed, agents=agents, **parameters)
+        make = compose if name == COMPOSED else partial(generate_scene, name)
+        scene = make(seed=seed, agents=agents, **parameters)
     finally:
         LaneMap.parts = parts
     assert len(maps) == 1, "a scene is made of one map; a scene without map stands in WITHOUT_MAP"
@@ -49,9 +55,19 @@ def made(name, seed, agents=None, **parameters) -> Made:
 
 
 def drawn_parameters(name, seed):
-    """Parameters anywhere in their ranges: half of the draws are at an end of the range, either one equally likely."""
+    """Parameters anywhere in their ranges."""
+    if name != COMPOSED:
+        return drawn(GENERATORS[name].PARAMETERS, seed)
+    letters = [list(BLOCKS)[int(bits(seed, place, 3)) % len(BLOCKS)] for place in range(1 + seed % 2)]
+    return drawn(MAP_PARAMETERS, seed) | {"blocks": [
+        (letter, drawn({key: choice.parameter for key, choice in BLOCKS[letter].choices.items()}, seed + 1))
+        for letter in letters]}
+
+
+def drawn(parameters, seed):
+    """Values of parameters, each end of a range as likely as all between."""
     found = {}
-    for index, (key, parameter) in enumerate(GENERATORS[name].PARAMETERS.items()):
+    for index, (key, parameter) in enumerate(parameters.items()):
         where = int(bits(seed, index, 1)) % 4
         share = (0.0, 1.0)[where] if where < 2 else (int(bits(seed, index, 2)) >> 11) * 2.0**-53
         draw = lambda low=parameter.low, high=parameter.high, share=share: low + share * (high - low)
@@ -68,20 +84,22 @@ def drawn_parameters(name, seed):
     return found
 
 
-@lru_cache(maxsize=len(NAMES))
+@lru_cache(maxsize=len(NAMES) + 1)
 def scenes_of(name, seeds):
-    """One scene a seed of a range: half with the defaults, half with drawn parameters and a few agents.
+    """One scene a seed of a range: half with the defaults, half with drawn parameters and a few agents; of composed
+    maps, all with drawn parameters.
 
     Not all combinations of parameters make a scene; those that do not must be refused with a sentence, and be few.
     """
     scenes, refused = [], 0
     for seed in seeds:
-        if seed % 2 == 0:
+        if seed % 2 == 0 and name != COMPOSED:
             scenes.append(made(name, seed))
             continue
         parameters = drawn_parameters(name, seed)
         try:
-            scenes.append(made(name, seed, agents=min(4, GENERATORS[name].DEFAULT_AGENTS), **parameters))
+            agents = None if name == COMPOSED else min(4, GENERATORS[name].DEFAULT_AGENTS)
+            scenes.append(made(name, seed, agents=agents, **parameters))
         except SceneError as error:
             assert "; " in str(error), error
             refused += 1
@@ -89,7 +107,7 @@ def scenes_of(name, seeds):
     return scenes
 
 
-@lru_cache(maxsize=len(NAMES))
+@lru_cache(maxsize=len(NAMES) + 1)
 def maps_of(name, seeds):
     """Those of `scenes_of` whose roads are not those of an earlier one."""
     found = {}

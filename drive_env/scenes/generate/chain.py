@@ -124,7 +124,10 @@ def _continued(rng, stage, at, wish, road) -> Stage | None:
     socket, lanes = _socket(rng, placed, at, wish), 1 if kind.single else stage.lanes
     given = dict(wish.values)
     values = {name: given[name] if name in given else choice.draw(rng) for name, choice in kind.choices.items()}
-    block = kind.build(rng, lanes, road, **values)
+    try:
+        block = kind.build(rng, lanes, road, **values)
+    except SceneError as error:
+        raise SceneError(f"blocks[{at}], {wish.letter!r}: {error}") from None
     before = placed[-1].block.sockets[socket].lanes
     for new in [block] if before == lanes else [taper(before, lanes, road), block]:
         # At its first socket, to the one of the last block, or to the other end of the taper.

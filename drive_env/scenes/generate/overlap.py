@@ -17,7 +17,7 @@ PIECE_M = 2.0
 """Length of the rectangles along a lane."""
 
 CLEAR_M = 1.0
-"""Around the curbs of each area: that much, at least, is between two areas."""
+"""Around the curbs of each area: without `TOUCH_M`, twice as much is between two areas."""
 
 TOUCH_M = 0.5
 """Rectangles overlap if they do so by more than this: less is a corner of a piece of a bend where two blocks join."""

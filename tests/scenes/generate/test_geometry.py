@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from boxes import box_segment_gap_m, corners, on_road, orientation, point_segment_m, segments_of
 from generated_scenes import EDGE, lane_points, positions
-from lane_map_scenes import NAMES, maps_of, scenes_of
+from lane_map_scenes import COMPOSED, NAMES, maps_of, scenes_of
 
 from drive_env.scenes.validate import validate_scene
 
@@ -27,7 +27,9 @@ SAME_WAY_COS = math.cos(math.radians(30.0))
 LIGHT_GREEN_OR_YELLOW = (2, 3)
 
 
-ONE_IN = {"procedural": 17}
+MAPS = (*NAMES, COMPOSED)
+
+ONE_IN = {"procedural": 25, COMPOSED: 11}
 """Seeds of which one is checked, with as many odd as even ones: these maps have ten times the lanes of others."""
 
 BLOCK, SLOW = 200, 1000
@@ -80,7 +82,7 @@ def crossings(one, other):
                 & (orientation(c, d, a) * orientation(c, d, b) < 0)).sum())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, seeds, all_roads):
     """Points to the bit; headings of the curves, since those of chords differ from them by half of the chord's turn."""
     for found in different(name, seeds, all_roads):
@@ -93,14 +95,14 @@ def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, seeds, all_roads
             assert math.cos(end.heading_rad - start.heading_rad) >= math.cos(JOINT_RAD), found.call
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_a_car_can_turn_as_every_lane_does(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         for lane in found.map.lanes:
             assert np.abs(samples(lane)[3]).max() <= SHARPEST_PER_M, found.call
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         roads, points = found.scene.roads, lane_points(found.scene)
@@ -111,7 +113,7 @@ def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, seeds
             assert roads.speed_limit_mps[i] == np.float32(lane.speed_limit_mps)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         edges = segments_of(found.scene.roads, {EDGE})
@@ -126,7 +128,7 @@ def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, seeds, all_roads):
                     assert crossings(part, near) == 0, found.call
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         links = links_of(found.scene)
@@ -145,7 +147,7 @@ def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, see
                 assert (i, j) in related or not (same_way & (away < near_m)).any(), (found.call, i, j)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_a_mirrored_scene_has_mirrored_roads(name, seeds, all_roads):
     for found in different(name, seeds, all_roads)[::4]:
         here, there = found.scene.roads, found.map.mirrored().roads()
@@ -158,7 +160,7 @@ def test_a_mirrored_scene_has_mirrored_roads(name, seeds, all_roads):
                        for part in np.array_split(ends, len(ends) // 200 + 1)) < 6e-3, found.call
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_lanes_in_conflict_never_have_green_together(name, seeds, all_roads):
     """Lanes that leave stop lines with green or yellow lights. Lanes conflict if they cross or end together."""
     for found in different(name, seeds, all_roads)[::4]:
@@ -188,7 +190,7 @@ def shown(controls, light, time_s):
     return int(controls.phase_state[phases][np.searchsorted(ends_s, at_s, side="right")])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_cars_start_apart_on_the_road_and_off_the_goals(name, seeds, all_roads):
     for found in scenes_of(name, fewer(name, seeds, all_roads)):
         scene = validate_scene(found.scene)
@@ -255,7 +257,7 @@ def ways_m(links, lengths_m, sides, start, along_m):
     return ends
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
     """Also by changes to a lane beside; on a cycle, the lane of the start may be entered again."""
     for found in scenes_of(name, fewer(name, seeds, all_roads))[::5]:
@@ -280,7 +282,7 @@ def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
             assert reached, (found.call, car)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, seeds, all_roads):
     for found in scenes_of(name, fewer(name, seeds, all_roads))[::4]:
         scene, objects = found.scene, found.scene.objects
@@ -304,7 +306,7 @@ def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, see
                     heading, abs=1e-5) or abs(abs(heading) - math.pi) < 1e-5
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MAPS)
 def test_no_car_starts_too_fast_to_stop_behind_the_next_on_its_lane(name, seeds, all_roads):
     """If both brake with 2 m/s2; and before the end of a lane that leads nowhere."""
     for found in scenes_of(name, fewer(name, seeds, all_roads))[::4]:

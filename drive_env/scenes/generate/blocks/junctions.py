@@ -81,7 +81,7 @@ KINDS = {
         "missing": Choice(Parameter("ahead", "", "where no road leads on", choices=tuple(ARMS)), tuple(ARMS)),
         "turn_radius_m": TURN_RADIUS_M, "arm_m": ARM_M, "control": _control("stop")}, 0.15),
     "O": BlockKind("roundabout", roundabout, {
-        "radius_m": Choice(Parameter(20.0, "m", "radius of the lane centre of the ring", 15.0, 45.0), (15.0, 30.0)),
+        "radius_m": Choice(Parameter(20.0, "m", "radius of the lane centre of the ring", 15.0, 30.0), (15.0, 30.0)),
         "entry_radius_m": Choice(Parameter(12.0, "m", "radius of the lane onto the ring", 10.0, 20.0), (10.0, 15.0)),
         "exit_radius_m": Choice(Parameter(12.0, "m", "radius of the lane off the ring", 10.0, 20.0), (10.0, 15.0)),
         "arm_m": ARM_M}, 0.1, single=True),
