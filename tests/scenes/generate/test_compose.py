@@ -276,6 +276,32 @@ def test_more_cars_than_fit_are_refused_with_the_number_that_does():
         assert compose(letters, 2, agents=most).objects.count == most
 
 
+def most_of(letters, seed, **parameters):
+    """The scene with as many cars as fit."""
+    with pytest.raises(SceneError) as refused:
+        compose(letters, seed, agents=999, **parameters)
+    return compose(letters, seed, agents=int(str(refused.value).split("at most ")[1].split()[0]), **parameters)
+
+
+def test_no_car_starts_beside_an_open_end_or_just_before_a_stop_line():
+    """At the ends of roads are the last goals; a car that starts near a line could not stop in time."""
+    for seed in range(3):
+        scene = most_of("SC", seed)
+        xy_m, lanes = np.stack([scene.objects.x_m[0], scene.objects.y_m[0]], axis=1), polylines(scene.roads, 1)
+        opened = set(range(len(lanes))) - set(scene.lanes.successor.tolist())
+        assert len(opened) == 4
+        assert min(np.linalg.norm(xy_m - lanes[lane][0], axis=1).min() for lane in opened) > 19.9
+        toll = most_of("$", seed)
+        for car in range(toll.objects.count):
+            x_m, y_m, ahead = (float(values[0, car]) for values in (toll.objects.x_m, toll.objects.y_m,
+                                                                    toll.objects.heading_rad))
+            line_m = toll.traffic_controls.line_m.astype(float).reshape(-1, 2, 2).mean(axis=1)
+            along = (line_m[:, 0] - x_m) * math.cos(ahead) + (line_m[:, 1] - y_m) * math.sin(ahead)
+            beside = np.abs((line_m[:, 1] - y_m) * math.cos(ahead) - (line_m[:, 0] - x_m) * math.sin(ahead))
+            own = (beside < 1.0) & (along > 0)
+            assert not own.any() or along[own].min() > 13.4
+
+
 # ---- overlap ----
 
 
@@ -316,6 +342,21 @@ def test_rectangles_far_from_the_origin_and_across_cells_overlap_as_near_it():
     for frame in (Pose(0.0, 0.0, 0.0), Pose(-4321.0, 977.0, 2.0), Pose(12.3, 45.6, -1.0)):
         assert overlap(one.moved(frame), other.moved(frame))
         assert not overlap(one.moved(frame), other.moved(Pose(9.0, 0.0, 0.0)).moved(frame))
+
+
+def test_the_area_of_a_block_has_its_bays_and_the_room_behind_its_open_ends():
+    """A parking street of 6 bays: 8 m, 15 m, 8 m; bays reach 5 m from the lane, 1 m clear; ends 4 m, 1 m clear."""
+    placed = chain(Rng(0), lambda _: Wish("P", (("bays", 6),)), 1, 1, ROAD)
+    own = placed[1]
+    speck = lambda x_m, y_m: rectangle(FIRST_M + x_m, y_m, 0.0, 1.4, 1.4)
+    for side in (-1, 1):
+        for x_m in (8.5, 15.5, 22.5):
+            assert overlap(own.area, speck(x_m, side * 8.0))
+        assert not any(overlap(own.area, speck(x_m, side * 8.0)) for x_m in (6.5, 24.5))
+        assert not overlap(own.area, speck(15.5, side * 10.5))
+    behind = own.ends[1]
+    assert overlap(behind, speck(31.0 + 4.5, -1.75)) and overlap(behind, speck(31.0 + 4.5, 1.75))
+    assert not overlap(behind, speck(31.0 + 6.0, 1.75)) and not overlap(own.area, speck(31.0 + 4.5, 1.75))
 
 
 # ---- use ----
