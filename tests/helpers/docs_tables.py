@@ -253,7 +253,7 @@ def letters_table():
     """The blocks of maps: a row for each parameter."""
     rows = []
     for letter, kind in MAP_BLOCKS.items():
-        names = [code(letter), kind.name.replace("_", " "), METADRIVE_BLOCKS[letter], f"{kind.probability:g}"]
+        names = [code(letter), code(kind.name), METADRIVE_BLOCKS[letter], f"{kind.probability:g}"]
         for key, choice in kind.choices.items():
             low_high = " to ".join(f"{end:g}" for end in choice.drawn) if not choice.parameter.choices else ", ".join(
                 repr(text) for text in choice.drawn)
