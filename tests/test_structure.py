@@ -22,6 +22,7 @@ LAYERS = (
     ("batch",),
     ("drivers", "tasks"),
     ("playing",),
+    ("behaviours",),
     ("render",),
     ("replay",),
     ("api",),

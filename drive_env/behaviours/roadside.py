@@ -1,0 +1,164 @@
+"""Which behaviours have to do with what is beside the road? Parked cars, pedestrians, narrow passages, pull-outs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..scenes.scene import OBJECT_KIND_CODES
+from .episode import PARKED_BESIDE_M, STANDING_MPS, Episode
+from .lanes import wrapped
+from .tracks import Track
+
+PARKED_COUNT, PARKED_GAP_M, PASSING_MPS = 2, 2.0, 2.0
+"""Parked cars are passed, with at most so much between the boxes, at this speed or more."""
+
+WALKING_S, YIELD_SHARE, YIELD_MPS = 8.0, 0.5, 3.0
+"""A pedestrian is at most so long before the vehicle where their ways cross; meanwhile, or as long before, the
+vehicle slows down to this share of its speed, and to this speed."""
+
+NARROW_M, WIDE_M = 4.0, 5.5
+"""Between road edges or standing cars, at a narrow passage and before it: one lane, and two narrow ones."""
+
+NARROW_LENGTH_M, WIDE_BEFORE_M, ONCOMING_S = 4.0, 60.0, 20.0
+"""Least length of the passage, how far before it the road is wide, and the time within which an oncoming vehicle passes
+it as well."""
+
+RAY_M = 8.0
+"""Edges farther to the side do not matter."""
+
+ONCOMING_RAD, SAME_PLACE_M = np.radians(150.0), 1.5
+"""An oncoming vehicle drives the other way, on the same place: there is no other one."""
+
+KERB_M, KERB_RAD = (PARKED_BESIDE_M, 4.0), np.radians(30.0)
+"""A car at the roadside is so far beside the centre of the lane, about along it."""
+
+WAIT_S, PULL_OUT_S = 1.0, 10.0
+"""It stands for so long at least, and then takes at most so long to be in the lane."""
+
+IN_LANE_M, IN_LANE_RAD, IN_LANE_MPS = 0.75, np.radians(15.0), 2.0
+"""Where it is in the lane, at which angle, and at which speed at least."""
+
+
+def parked_cars(episode: Episode, track: Track) -> bool:
+    """The vehicle drives past parked cars, closely."""
+    passed = set()
+    if track.speed_mps.max() < PASSING_MPS:
+        return False
+    for other in episode.others(track, episode.parked):
+        along_m, left_m = track.path.coordinates(other.xy_m[:1])
+        if not 0.0 < along_m[0] < track.path.length_m:
+            continue
+        # The width of a car that is parked across is its length.
+        at = int(np.argmin(np.linalg.norm(track.xy_m - other.xy_m[0], axis=1)))
+        turn_rad = other.heading_rad[0] - track.heading_rad[at]
+        half_m = 0.5 * (abs(np.cos(turn_rad)) * other.width_m + abs(np.sin(turn_rad)) * other.length_m)
+        gap_m = abs(float(left_m[0])) - half_m - 0.5 * track.width_m
+        if 0.0 <= gap_m <= PARKED_GAP_M and track.speed_mps[at] >= PASSING_MPS:
+            passed.add(other.object)
+    return len(passed) >= PARKED_COUNT
+
+
+def pedestrian_crossing(episode: Episode, track: Track) -> bool:
+    """The vehicle slows down or stops for a pedestrian who crosses its way in front of it."""
+    pedestrians = [one for one in episode.tracks if one.kind == OBJECT_KIND_CODES["pedestrian"]]
+    for walker in episode.others(track, pedestrians):
+        along_m, left_m = track.path.coordinates(walker.xy_m)
+        crosses = np.flatnonzero((left_m[:-1] < 0.0) != (left_m[1:] < 0.0))
+        for frame in crosses.tolist():
+            if 0.0 < along_m[frame] < track.path.length_m and _yields(track, walker, frame, float(along_m[frame])):
+                return True
+    return False
+
+
+def _yields(track, walker, frame, along_m):
+    """Whether the vehicle reaches a place that the pedestrian crosses in a frame, later and slower."""
+    front_m = track.driven_m + 0.5 * track.length_m
+    crossed = walker.first + frame - track.first
+    reached = int(np.searchsorted(front_m, along_m))
+    if not (0 <= crossed <= reached < len(track) and (reached - crossed) * track.dt_s <= WALKING_S):
+        return False
+    speed_mps = track.speed_mps[track.window(crossed, WALKING_S, (reached - crossed) * track.dt_s)]
+    slowest = int(np.argmin(speed_mps))
+    fastest_mps = float(speed_mps[:slowest + 1].max())
+    return speed_mps[slowest] <= min(YIELD_SHARE * fastest_mps, YIELD_MPS) and fastest_mps >= YIELD_MPS
+
+
+def narrow_passage(episode: Episode, track: Track) -> bool:
+    """The vehicle drives through a passage for one car, which an oncoming one passes earlier or later."""
+    if track.path.length_m < NARROW_LENGTH_M or track.speed_mps.max() < PASSING_MPS:
+        return False
+    width_m = _free_width_m(episode, track)
+    narrow = width_m <= NARROW_M
+    if not narrow.any():
+        return False
+    frames = np.flatnonzero(narrow)
+    first = int(frames[0])
+    length_m = float(track.driven_m[frames[-1]] - track.driven_m[first])
+    before = track.driven_m[:first] >= track.driven_m[first] - WIDE_BEFORE_M
+    if length_m < NARROW_LENGTH_M or not (width_m[:first][before] >= WIDE_M).any():
+        return False
+    others = [other for other in episode.others(track) if other.path.length_m >= NARROW_LENGTH_M]
+    return bool((narrow & _oncoming_places(track, others)).any())
+
+
+def _oncoming_places(track, others):
+    """(n,) bool: frames at whose place an oncoming vehicle is at about that time."""
+    found = np.zeros(len(track), bool)
+    for other in others:
+        apart_m = np.linalg.norm(other.xy_m[None] - track.xy_m[:, None], axis=2)
+        apart_s = np.abs((np.arange(len(other)) + other.first)[None]
+                         - (np.arange(len(track)) + track.first)[:, None]) * track.dt_s
+        turn_rad = np.abs(wrapped(other.heading_rad[None] - track.heading_rad[:, None]))
+        found |= ((apart_m <= SAME_PLACE_M) & (apart_s <= ONCOMING_S) & (turn_rad >= ONCOMING_RAD)).any(axis=1)
+    return found
+
+
+def _free_width_m(episode, track):
+    """(n,) between the nearest road edges or standing cars on both sides of each place; infinite without one."""
+    low_m, high_m = track.xy_m.min(axis=0) - RAY_M, track.xy_m.max(axis=0) + RAY_M
+    walls = np.concatenate([episode.edges_m, *(_sides_m(one) for one in episode.parked)])
+    near = (walls.max(axis=1) >= low_m).all(axis=1) & (walls.min(axis=1) <= high_m).all(axis=1)
+    if not near.any():
+        return np.full(len(track), np.inf)
+    # Where the line across the vehicle meets each wall: solve centre + t side = from + u step.
+    start, step = walls[near, 0], walls[near, 1] - walls[near, 0]
+    side = np.stack([-np.sin(track.heading_rad), np.cos(track.heading_rad)], axis=1)
+    to_start = start[None] - track.xy_m[:, None]
+    across = side[:, None, 0] * step[None, :, 1] - side[:, None, 1] * step[None, :, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (to_start[..., 0] * step[:, 1] - to_start[..., 1] * step[:, 0]) / across
+        u = (to_start[..., 0] * side[:, None, 1] - to_start[..., 1] * side[:, None, 0]) / across
+    meets = (u >= 0.0) & (u <= 1.0) & (np.abs(t) <= RAY_M)
+    left_m = np.where(meets & (t >= 0.0), t, np.inf).min(axis=1)
+    right_m = np.where(meets & (t <= 0.0), -t, np.inf).min(axis=1)
+    return left_m + right_m
+
+
+def _sides_m(track):
+    """(4, 2, 2) the sides of a standing car."""
+    ahead = np.array([np.cos(track.heading_rad[0]), np.sin(track.heading_rad[0])]) * 0.5 * track.length_m
+    left = np.array([-np.sin(track.heading_rad[0]), np.cos(track.heading_rad[0])]) * 0.5 * track.width_m
+    corners = track.xy_m[0] + np.stack([ahead + left, left - ahead, -ahead - left, ahead - left])
+    return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
+
+
+def pull_out(episode: Episode, track: Track) -> bool:
+    """The vehicle stands at the roadside and then drives onto the lane."""
+    stands = np.abs(track.speed_mps) < STANDING_MPS
+    starts = np.flatnonzero(stands[:-1] & ~stands[1:])
+    wait, limit = track.frames(WAIT_S), track.frames(PULL_OUT_S)
+    places = episode.places(track)
+    for frame in starts.tolist():
+        if frame + 1 < wait or not stands[frame + 1 - wait:frame + 1].all():
+            continue
+        place = episode.lanes.places(track.xy_m[frame:frame + 1], track.heading_rad[frame:frame + 1], KERB_M[1])
+        if place.lane[0] < 0 or not KERB_M[0] <= abs(place.left_m[0]) <= KERB_M[1]:
+            continue
+        if abs(wrapped(track.heading_rad[frame] - place.heading_rad[0])) > KERB_RAD:
+            continue
+        after = slice(frame + 1, frame + 1 + limit)
+        turn_rad = np.abs(wrapped(track.heading_rad[after] - places.heading_rad[after]))
+        if ((places.lane[after] >= 0) & (np.abs(places.left_m[after]) <= IN_LANE_M) & (turn_rad <= IN_LANE_RAD)
+                & (track.speed_mps[after] >= IN_LANE_MPS)).any():
+            return True
+    return False

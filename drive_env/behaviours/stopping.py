@@ -1,0 +1,46 @@
+"""Which behaviours are stops at lines? Those at stop signs and at traffic lights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .episode import STANDING_MPS, Episode, before_line_m, crossing
+from .tracks import Track
+
+SIGN_MPS, SIGN_ZONE_M = 0.2, 3.0
+"""As in the core (`c/src/step/stopping.h`): slower than this, this near to its line, a vehicle has stopped at a sign."""
+
+QUEUE_M, RED_S, GO_MPS = 40.0, 1.0, 2.0
+"""A vehicle stands at red for a time on its way to the line, at most so far before it, in a queue of five; and its
+speed after it has crossed the line."""
+
+GO_S = 3.0
+"""How long after the line it has this speed."""
+
+
+def stop_sign(episode: Episode, track: Track) -> bool:
+    """The vehicle stops at the line of a stop sign and then crosses it."""
+    for line in episode.stop_lines:
+        if line.kind != "stop" or (frame := crossing(track, line)) is None:
+            continue
+        before_m = before_line_m(track, line)[:frame]
+        near = (before_m >= 0.0) & (before_m <= SIGN_ZONE_M)
+        if (near & (np.abs(track.speed_mps[:frame]) < SIGN_MPS)).any():
+            return True
+    return False
+
+
+def traffic_light(episode: Episode, track: Track) -> bool:
+    """The vehicle stands before a red light and drives on across its line when it is green."""
+    for line in episode.stop_lines:
+        if line.kind != "light" or (frame := crossing(track, line)) is None:
+            continue
+        if episode.light(line, track.first + frame - 1) != "green":
+            continue
+        left_m = track.driven_m[frame] - track.driven_m[:frame]
+        stands = (np.abs(track.speed_mps[:frame]) < STANDING_MPS) & (left_m <= QUEUE_M)
+        red = np.array([episode.light(line, track.first + one) == "red" for one in range(frame)])
+        goes = track.speed_mps[track.window(frame, 0.0, GO_S)].max() >= GO_MPS
+        if goes and (stands & red).sum() >= track.frames(RED_S):
+            return True
+    return False

@@ -1,0 +1,158 @@
+"""How did one object move? Its track over the frames in which it is on the map, and places along its path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..scenes import Scene
+from ..scenes.scene import OBJECT_KIND_CODES
+
+LEAST_TRACK_S = 1.0
+"""Shorter tracks, such as those between two gaps of a log, show no behaviour."""
+
+SLOPE_S = 0.6
+"""Time over which an acceleration is taken: speeds of logs have noise from frame to frame."""
+
+PATH_STEP_M = 1.0
+"""Least distance of two points of a path: one that stands has one point."""
+
+BEYOND_M = 200.0
+"""By how much a path goes on straight at both ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """An object in successive frames, all of them valid.
+
+    Attributes:
+        object: its index in the scene.
+        kind: code, see `OBJECT_KINDS`.
+        length_m, width_m: of its box.
+        first: the frame of the log in which the track begins.
+        dt_s: time between two frames.
+        x_m, y_m: (n,) float64, centre of the box.
+        heading_rad: (n,) float64, without jumps: it goes on beyond a half turn.
+        speed_mps: (n,) float64, along the heading; negative in reverse.
+    """
+
+    object: int
+    kind: int
+    length_m: float
+    width_m: float
+    first: int
+    dt_s: float
+    x_m: np.ndarray
+    y_m: np.ndarray
+    heading_rad: np.ndarray
+    speed_mps: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.x_m)
+
+    @property
+    def is_vehicle(self) -> bool:
+        """Whether it is one that can show a behaviour."""
+        return self.kind == OBJECT_KIND_CODES["vehicle"]
+
+    @cached_property
+    def xy_m(self) -> np.ndarray:
+        """(n, 2) centres."""
+        return np.stack([self.x_m, self.y_m], axis=1)
+
+    @cached_property
+    def bumper_m(self) -> np.ndarray:
+        """(n, 2) middle of the front bumper."""
+        ahead = np.stack([np.cos(self.heading_rad), np.sin(self.heading_rad)], axis=1)
+        return self.xy_m + 0.5 * self.length_m * ahead
+
+    @cached_property
+    def driven_m(self) -> np.ndarray:
+        """(n,) distance driven since its first frame."""
+        return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(self.xy_m, axis=0), axis=1))])
+
+    @cached_property
+    def acceleration_mps2(self) -> np.ndarray:
+        """(n,) change of the speed over the `SLOPE_S` around each frame, over less at the ends."""
+        half = max(1, round(0.5 * SLOPE_S / self.dt_s))
+        at = np.arange(len(self))
+        before, after = np.maximum(at - half, 0), np.minimum(at + half, len(self) - 1)
+        return (self.speed_mps[after] - self.speed_mps[before]) / np.maximum((after - before) * self.dt_s, self.dt_s)
+
+    @cached_property
+    def path(self) -> Path:
+        """The way of its centre."""
+        kept, last_m = [0], 0.0
+        for frame, driven_m in enumerate(self.driven_m.tolist()):
+            if driven_m - last_m >= PATH_STEP_M:
+                kept.append(frame)
+                last_m = driven_m
+        return Path(self.xy_m[kept], self.heading_rad[kept])
+
+    def frames(self, duration_s: float) -> int:
+        """The number of frames of a duration, at least 1."""
+        return max(1, round(duration_s / self.dt_s))
+
+    def window(self, frame: int, before_s: float, after_s: float = 0.0) -> slice:
+        """The frames from so long before a frame to so long after it, both included, as far as there are any."""
+        return slice(max(0, frame - round(before_s / self.dt_s)), frame + round(after_s / self.dt_s) + 1)
+
+
+class Path:
+    """A polyline, straight on at both ends.
+
+    Args:
+        xy_m: (p, 2) points, none twice in a row.
+        heading_rad: (p,) the direction beyond the ends is that of the object there.
+    """
+
+    def __init__(self, xy_m: np.ndarray, heading_rad: np.ndarray) -> None:
+        ends = [np.array([np.cos(angle), np.sin(angle)]) for angle in (heading_rad[0], heading_rad[-1])]
+        points = np.concatenate([[xy_m[0] - BEYOND_M * ends[0]], xy_m, [xy_m[-1] + BEYOND_M * ends[1]]])
+        step = np.diff(points, axis=0)
+        length_m = np.linalg.norm(step, axis=1)
+        self._from_m, self._ahead, self._segment_m = points[:-1], step / length_m[:, None], length_m
+        self._along_m = np.concatenate([[0.0], np.cumsum(length_m)]) - BEYOND_M
+        self.length_m = float(self._along_m[-2])
+
+    def coordinates(self, xy_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) metres along the path of its nearest point, below 0 and above `length_m` beyond its ends, and to its
+        left.
+        """
+        x_m, y_m = (xy_m[:, None, axis] - self._from_m[None, :, axis] for axis in (0, 1))
+        ahead_x, ahead_y = self._ahead.T
+        along_m, left_m = x_m * ahead_x + y_m * ahead_y, y_m * ahead_x - x_m * ahead_y
+        clipped_m = np.minimum(np.maximum(along_m, 0.0), self._segment_m)
+        beyond_m = along_m - clipped_m
+        apart2 = beyond_m * beyond_m + left_m * left_m
+        nearest = np.argmin(apart2, axis=1)
+        at = np.arange(len(xy_m)), nearest
+        beside_m = np.sqrt(apart2[at])
+        return self._along_m[nearest] + clipped_m[at], np.where(left_m[at] < 0.0, -beside_m, beside_m)
+
+
+def tracks_of(scene: Scene) -> list[Track]:
+    """The tracks of all objects of a log; one with gaps has several."""
+    objects, found = scene.objects, []
+    least = max(2, round(LEAST_TRACK_S / scene.dt_s) + 1)
+    valid = np.zeros((objects.frame_count + 2, objects.count), bool)
+    valid[1:-1] = objects.valid
+    for index in range(objects.count):
+        changes = np.flatnonzero(valid[1:, index] != valid[:-1, index])
+        for first, end in zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True):
+            if end - first >= least:
+                found.append(_track(scene, index, slice(first, end)))
+    return found
+
+
+def _track(scene, index, frames):
+    objects = scene.objects
+    x_m, y_m, heading_rad, vx_mps, vy_mps = (
+        getattr(objects, name)[frames, index].astype(np.float64)
+        for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"))
+    ahead_mps = vx_mps * np.cos(heading_rad) + vy_mps * np.sin(heading_rad)
+    speed_mps = np.copysign(np.hypot(vx_mps, vy_mps), ahead_mps)
+    return Track(index, int(objects.kind[index]), float(objects.length_m[index]), float(objects.width_m[index]),
+                 frames.start, float(scene.dt_s), x_m, y_m, np.unwrap(heading_rad), speed_mps)

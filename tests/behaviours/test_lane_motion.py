@@ -1,0 +1,168 @@
+"""Are lane changes, merges, cut-ins and overtaking found on both sides of each threshold?"""
+
+import numpy as np
+import pytest
+from staged_tracks import Moving, scene_of, shifted, shows, straight, times
+
+from drive_env.behaviours import classify
+
+LEFT, RIGHT = [(-100.0, 3.5), (500.0, 3.5)], [(-100.0, 0.0), (500.0, 0.0)]
+
+
+def changing(speed_mps, at_m, length_m, to_m, from_m=0.0, start_m=0.0, duration_s=10.0):
+    """A vehicle that shifts from one y to another from `at_m` on."""
+    x_m = start_m + speed_mps * times(duration_s)
+    return Moving(x_m, shifted(x_m, at_m, length_m, from_m, to_m))
+
+
+@pytest.mark.parametrize("spacing_m, is_found", [(2.6, True), (2.4, False), (4.9, True), (5.1, False)])
+def test_a_lane_change_leads_to_a_lane_2_5_to_5_m_beside(spacing_m, is_found):
+    lanes = [RIGHT, [(-100.0, spacing_m), (500.0, spacing_m)]]
+    assert shows("lane_change", lanes, [changing(10.0, 20.0, 40.0, spacing_m)]) == [0] * is_found
+
+
+@pytest.mark.parametrize("from_m, to_m, is_found", [
+    (0.7, 3.5, True), (0.8, 3.5, False), (0.0, 2.8, True), (0.0, 2.7, False), (0.0, 1.0, False)])
+def test_a_lane_change_begins_and_ends_within_0_75_m_of_the_centres(from_m, to_m, is_found):
+    assert shows("lane_change", [LEFT, RIGHT], [changing(10.0, 20.0, 40.0, to_m, from_m)]) == [0] * is_found
+
+
+@pytest.mark.parametrize("length_m, is_found", [(260.0, True), (285.0, False)])
+def test_a_lane_change_takes_at_most_6_s_on_either_side_of_the_line(length_m, is_found):
+    """From 0.75 m beside a centre to 0.15 m beyond the line it drives 0.221 of the length: acos(1 - 2 y / 3.5) is 0.3065
+    pi there and 0.527 pi here.
+    """
+    car = changing(10.0, 10.0, length_m, 3.5, duration_s=40.0)
+    assert shows("lane_change", [LEFT, RIGHT], [car]) == [0] * is_found
+
+
+@pytest.mark.parametrize("speed_mps, is_found", [(2.2, True), (1.8, False)])
+def test_a_lane_change_is_driven_at_2_mps(speed_mps, is_found):
+    assert shows("lane_change", [LEFT, RIGHT], [changing(speed_mps, 4.0, 20.0, 3.5, duration_s=20.0)]) == [0] * is_found
+
+
+def test_a_lane_change_is_one_to_the_right_too_and_across_the_ends_of_lanes():
+    assert shows("lane_change", [LEFT, RIGHT], [changing(10.0, 20.0, 40.0, 0.0, from_m=3.5)]) == [0]
+    halves = [[(-100.0, y), (40.0, y)] for y in (0.0, 3.5)] + [[(40.0, y), (500.0, y)] for y in (0.0, 3.5)]
+    assert shows("lane_change", halves, [changing(10.0, 20.0, 40.0, 3.5)], links=[(0, 2), (1, 3)]) == [0]
+
+
+def test_a_way_through_a_fork_or_onto_an_oncoming_lane_is_no_lane_change():
+    straight_on, branch = [(50.0, 0.0), (500.0, 0.0)], [(50.0, 0.0), (90.0, 3.5), (500.0, 3.5)]
+    fork = [[(-100.0, 0.0), (50.0, 0.0)], straight_on, branch]
+    assert shows("lane_change", fork, [changing(10.0, 50.0, 40.0, 3.5)], links=[(0, 1), (0, 2)]) == []
+    assert shows("lane_change", [LEFT[::-1], RIGHT], [changing(10.0, 20.0, 40.0, 3.5)]) == []
+    assert shows("lane_change", [LEFT, RIGHT], [straight(10.0, 10.0, 1.75)]) == []
+
+
+# ---- merges ----
+
+SHORT = [(-100.0, 0.0), (100.0, 0.0)]
+
+
+def merges(behind_m, others_mps=10.0, right=SHORT, others_m=3.5):
+    """Whether a vehicle merges from the lane at y = 0, with one whose centre is so far behind it on the other lane."""
+    car = changing(10.0, 20.0, 40.0, 3.5)
+    return shows("merge", [LEFT, right], [car, straight(others_mps, 10.0, others_m, start_m=-behind_m)]) == [0]
+
+
+@pytest.mark.parametrize("behind_m, is_found", [(34.0, True), (35.5, False), (-34.0, True), (-35.5, False)])
+def test_a_merge_is_within_3_s_of_another_vehicle(behind_m, is_found):
+    """A gap of 30 m at 10 m/s, and the 4.5 m of a car."""
+    assert merges(behind_m) == is_found
+
+
+def test_a_merge_has_moving_traffic_on_the_lane():
+    assert merges(20.0)
+    assert not merges(10.0, others_mps=0.0) and not merges(20.0, others_m=9.0)
+
+
+@pytest.mark.parametrize("end_m, is_found", [(220.0, True), (260.0, False), (480.0, False)])
+def test_a_merge_leaves_a_lane_that_ends_within_200_m(end_m, is_found):
+    """It crosses the line at x = 40 m; the other lane is 500 m long."""
+    assert merges(20.0, right=[(-100.0, 0.0), (end_m, 0.0)]) == is_found
+
+
+def test_two_lanes_that_end_together_are_no_merge():
+    lanes = [[(-100.0, y), (150.0, y)] for y in (3.5, 0.0)]
+    objects = [changing(10.0, 20.0, 40.0, 3.5), straight(10.0, 10.0, 3.5, start_m=-20.0)]
+    assert classify(scene_of(lanes, objects))["merge"] == []
+
+
+@pytest.mark.parametrize("slope, is_found", [(0.1, True), (0.05, False), (1.2, False)])
+def test_a_ramp_joins_from_the_side(slope, is_found):
+    """30 m before the join at (60, 0) it is 3 m beside the lane, or 1.5 m; or it meets it at 50 degrees."""
+    x_m = np.array([-60.0, 60.0])
+    ramp = np.stack([x_m, slope * (x_m - 60.0)], axis=1)
+    lanes = [[(-100.0, 0.0), (60.0, 0.0)], ramp, [(60.0, 0.0), (500.0, 0.0)]]
+    at_m = 10.0 * times(10.0)
+    car = Moving(at_m, np.minimum(slope * (at_m - 60.0), 0.0))
+    objects = [car, straight(10.0, 10.0, start_m=-25.0)]
+    assert shows("merge", lanes, objects, links=[(0, 2), (1, 2)]) == [0] * is_found
+
+
+# ---- cut-ins ----
+
+
+def cuts_in(gap_m, speed_mps=10.0, own_m=0.0, from_m=3.5, **own):
+    """The vehicles in front of which one changes lanes, with so much space between the boxes."""
+    ego = straight(speed_mps, 10.0, own_m, **own)
+    other = changing(speed_mps, gap_m + 24.5, 40.0, 0.0, from_m, start_m=gap_m + 4.5)
+    return shows("cut_in", [LEFT, RIGHT], [ego, other])
+
+
+@pytest.mark.parametrize("gap_m, is_found", [(19.0, True), (21.0, False), (1.0, True), (-9.0, False)])
+def test_a_cut_in_is_within_2_s_in_front(gap_m, is_found):
+    assert cuts_in(gap_m) == [0] * is_found
+
+
+@pytest.mark.parametrize("speed_mps, is_found", [(5.2, True), (4.8, False)])
+def test_a_cut_in_is_at_5_mps(speed_mps, is_found):
+    assert cuts_in(5.0, speed_mps) == [0] * is_found
+
+
+def test_a_vehicle_changes_in_front_of_those_on_its_new_lane_alone():
+    assert cuts_in(10.0, own_m=3.5) == []
+    leader, follower = straight(10.0, 10.0, start_m=18.0), changing(10.0, 20.0, 40.0, 0.0, 3.5)
+    assert shows("cut_in", [LEFT, RIGHT], [leader, follower]) == []
+
+
+def test_a_change_of_its_own_is_no_cut_in():
+    ego, leader = changing(10.0, 20.0, 40.0, 3.5), straight(10.0, 10.0, 3.5, start_m=15.0)
+    assert shows("cut_in", [LEFT, RIGHT], [ego, leader]) == []
+
+
+# ---- overtaking ----
+
+
+def overtakes(slow_mps=8.0, fast_mps=14.0, out_m=3.5, back_m=0.0, duration_s=14.0, start_m=-30.0):
+    """A vehicle that moves out, is beside another one at x = 60 m, and moves back."""
+    x_m = start_m + fast_mps * times(duration_s)
+    y_m = shifted(x_m, 0.0, 30.0, 0.0, out_m) + shifted(x_m, 90.0, 30.0, 0.0, back_m - out_m)
+    return shows("overtaking", [RIGHT], [
+        Moving(x_m, y_m), straight(slow_mps, duration_s, start_m=60.0 - slow_mps * (60.0 - start_m) / fast_mps)])
+
+
+@pytest.mark.parametrize("out_m, back_m, is_found", [
+    (1.9, 0.0, True), (1.7, 0.0, False), (3.5, 1.1, True), (3.5, 1.3, False), (3.5, 3.5, False)])
+def test_overtaking_leads_beside_a_vehicle_and_back_in_front_of_it(out_m, back_m, is_found):
+    assert overtakes(out_m=out_m, back_m=back_m) == [0] * is_found
+
+
+@pytest.mark.parametrize("slow_mps, is_found", [(2.2, True), (1.8, False)])
+def test_a_vehicle_that_is_overtaken_moves(slow_mps, is_found):
+    assert overtakes(slow_mps) == [0] * is_found
+
+
+@pytest.mark.parametrize("fast_mps, is_found", [(6.0, True), (4.6, False)])
+def test_overtaking_takes_at_most_30_s(fast_mps, is_found):
+    """From moving out to moving in, with 4 m/s for the other one: some 20 s, and more than 30 s."""
+    x_m = fast_mps * times(60.0)
+    y_m = shifted(x_m, 0.5, 10.0, 0.0, 3.5) + shifted(x_m, 150.0 if fast_mps < 5.0 else 100.0, 20.0, 0.0, -3.5)
+    objects = [Moving(x_m, y_m), straight(4.0, 60.0, start_m=12.0)]
+    assert shows("overtaking", [RIGHT], objects) == [0] * is_found
+
+
+def test_passing_on_a_lane_beside_is_no_overtaking():
+    assert shows("overtaking", [LEFT, RIGHT], [straight(14.0, 10.0, 3.5), straight(8.0, 10.0, start_m=20.0)]) == []
+    assert overtakes(slow_mps=-8.0) == []
