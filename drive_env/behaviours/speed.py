@@ -25,7 +25,7 @@ def hard_stop(episode: Episode, track: Track) -> bool:
     """The vehicle brakes harder than is comfortable and comes to rest."""
     hard = np.flatnonzero(track.acceleration_mps2 <= -HARD_MPS2)
     for frame in hard.tolist():
-        before, after = track.speed_mps[track.window(frame, 1.0)], track.speed_mps[track.window(frame, 0.0, STOP_S)]
+        before, after = track.steady_mps[track.window(frame, 1.0)], track.steady_mps[track.window(frame, 0.0, STOP_S)]
         if before.max() >= STOP_FROM_MPS and np.abs(after).min() < STANDING_MPS:
             return True
     return False

@@ -8,7 +8,7 @@ from .episode import STANDING_MPS, Episode, before_line_m, crossing
 from .tracks import Track
 
 SIGN_MPS, SIGN_ZONE_M = 0.2, 3.0
-"""As in the core (`c/src/step/stopping.h`): slower than this, this near to its line, a vehicle has stopped at a sign."""
+"""A vehicle has stopped at a sign if it is slower than this, this near to the line, as in `c/src/step/stopping.h`."""
 
 QUEUE_M, RED_S, GO_MPS = 40.0, 1.0, 2.0
 """A vehicle stands at red for a time on its way to the line, at most so far before it, in a queue of five; and its

@@ -13,8 +13,10 @@ from ..scenes.scene import OBJECT_KIND_CODES
 LEAST_TRACK_S = 1.0
 """Shorter tracks, such as those between two gaps of a log, show no behaviour."""
 
-SLOPE_S = 0.6
-"""Time over which an acceleration is taken: speeds of logs have noise from frame to frame."""
+SLOPE_S, MEDIAN_S = 0.6, 0.8
+"""Times over which an acceleration is taken, and before that the median of the speed: speeds of logs have noise from
+frame to frame, and where boxes jump they are wrong for up to four frames.
+"""
 
 PATH_STEP_M = 1.0
 """Least distance of two points of a path: one that stands has one point."""
@@ -74,12 +76,19 @@ class Track:
         return np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(self.xy_m, axis=0), axis=1))])
 
     @cached_property
+    def steady_mps(self) -> np.ndarray:
+        """(n,) median of the speed over the `MEDIAN_S` around each frame: without jumps of a few frames."""
+        half = max(1, round(0.5 * MEDIAN_S / self.dt_s))
+        padded = np.concatenate([np.full(half, self.speed_mps[0]), self.speed_mps, np.full(half, self.speed_mps[-1])])
+        return np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+
+    @cached_property
     def acceleration_mps2(self) -> np.ndarray:
-        """(n,) change of the speed over the `SLOPE_S` around each frame, over less at the ends."""
+        """(n,) change of the steady speed over the `SLOPE_S` around each frame, over less at the ends."""
         half = max(1, round(0.5 * SLOPE_S / self.dt_s))
         at = np.arange(len(self))
         before, after = np.maximum(at - half, 0), np.minimum(at + half, len(self) - 1)
-        return (self.speed_mps[after] - self.speed_mps[before]) / np.maximum((after - before) * self.dt_s, self.dt_s)
+        return (self.steady_mps[after] - self.steady_mps[before]) / np.maximum((after - before) * self.dt_s, self.dt_s)
 
     @cached_property
     def path(self) -> Path:

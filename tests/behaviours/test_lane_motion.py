@@ -29,8 +29,8 @@ def test_a_lane_change_begins_and_ends_within_0_75_m_of_the_centres(from_m, to_m
 
 @pytest.mark.parametrize("length_m, is_found", [(260.0, True), (285.0, False)])
 def test_a_lane_change_takes_at_most_6_s_on_either_side_of_the_line(length_m, is_found):
-    """From 0.75 m beside a centre to 0.15 m beyond the line it drives 0.221 of the length: acos(1 - 2 y / 3.5) is 0.3065
-    pi there and 0.527 pi here.
+    """From 0.75 m beside a centre to 0.15 m beyond the line it drives 0.221 of the length: acos(1 - 2 y / 3.5) is
+    0.3065 pi there and 0.527 pi here.
     """
     car = changing(10.0, 10.0, length_m, 3.5, duration_s=40.0)
     assert shows("lane_change", [LEFT, RIGHT], [car]) == [0] * is_found

@@ -1,0 +1,111 @@
+"""How does a played episode become a scene with a log? World by world, frame by frame, as it is stepped."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from ..batch import Batch
+from ..errors import CallError, checked_int
+from ..scenes import Scene
+from ..scenes.generate.trig import sine_cosine
+from ..scenes.scene import TrafficControls, no_goal_lists, no_scripts
+from ..scenes.validate import validate_scene
+from ..sub_batch import check_is_whole
+
+MOVING = ("x_m", "y_m", "z_m", "heading_rad", "speed_mps", "present")
+"""Arrays of the core's state, one value a vehicle; there is a z_m only where roads lie above each other."""
+
+
+class EpisodeLog:
+    """Logs one world of a batch, so that `classify` can find the behaviours of what was played.
+
+    Call `capture()` after `reset`, and then after every step of one trial. It does not change the batch.
+
+    Args:
+        batch: any batch; `env.batch` for an env.
+        world: index of the world.
+
+    Raises:
+        ConfigError: the batch has no such world.
+    """
+
+    def __init__(self, batch: Batch, world: int = 0) -> None:
+        check_is_whole(batch)
+        self.batch, self.world = batch, checked_int("world", world, 0, batch.num_worlds - 1)
+        self._frames: list[dict[str, np.ndarray]] = []
+
+    def capture(self) -> None:
+        """Adds the current state of the world as the next frame.
+
+        Raises:
+            CallError: before `reset`, or the batch is closed.
+        """
+        state = self.batch._world(self.world)  # once: each of the public methods copies the world
+        if state["episode"][0] < 0:
+            raise CallError("capture was called before reset; call reset first")
+        if not self._frames:
+            self._roles = self.batch.roles[int(state["scene_index"][0])]
+            self._goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)[:self._roles.num_agents]
+        vehicles = len(self._roles.objects)
+        frame = {name: state[name][:vehicles] for name in MOVING if name != "z_m"}
+        frame["z_m"] = state["z_m"][:vehicles] if len(state["z_m"]) else np.full(vehicles, np.nan)
+        count = self._roles.scene.traffic_controls.count
+        is_shown = self.batch.config.traffic_controls
+        self._frames.append(frame | {"light": state["light_state"][:count] if is_shown else np.zeros(count, np.uint8)})
+
+    def scene(self) -> Scene:
+        """The scene with what was captured as its log.
+
+        It has the objects that were on the map, at the goals of the first frame. Lights have the states that they
+        showed; without `traffic_controls` they are off.
+
+        Raises:
+            CallError: nothing was captured yet.
+        """
+        if not self._frames:
+            raise CallError("scene was called before capture; call capture first")
+        roles, scene = self._roles, self._roles.scene
+        moving = {name: np.stack([frame[name] for frame in self._frames]) for name in self._frames[0]}
+        # Those vehicles of the world that were seen, in the order of their objects.
+        is_seen = np.any(moving["present"], axis=0)
+        order = np.argsort(roles.objects, kind="stable")
+        order = order[is_seen[order]]
+        kept = roles.objects[order]
+        goal_m = scene.objects.goal_m.copy()
+        goal_m[roles.objects[:roles.num_agents]] = self._goal_m
+        index_of = {int(one): index for index, one in enumerate(kept)}
+        predicted, interesting = (tuple(index_of[one] for one in named if one in index_of)
+                                  for named in (scene.tracks_to_predict, scene.objects_of_interest))
+        return validate_scene(dataclasses.replace(
+            scene, source=f"{scene.source}, played", generated=False, dt_s=roles.dt_s,
+            objects=_objects(scene.objects, kept, goal_m[kept], {name: moving[name][:, order] for name in MOVING}),
+            sdc=index_of.get(scene.sdc, -1), tracks_to_predict=predicted, objects_of_interest=interesting,
+            candidate_goals_m=np.zeros((0, 2), np.float32), scripts=no_scripts(), goal_lists=no_goal_lists(),
+            traffic_controls=self._controls(scene.traffic_controls)))
+
+    def _controls(self, controls):
+        """The traffic controls with the captured states in place of programs."""
+        count = controls.count
+        return TrafficControls(
+            kind=controls.kind, line_m=controls.line_m, start=controls.start, lane=controls.lane,
+            state=np.stack([frame["light"] for frame in self._frames]).astype(np.uint8),
+            phase_start=np.zeros(count + 1, np.int32), phase_state=np.zeros(0, np.uint8),
+            phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
+            junction=np.full(count, -1, np.int32))
+
+
+def _objects(objects, kept, goal_m, moving):
+    """These objects, with these goals and tracks."""
+    valid = moving["present"].astype(bool)
+    x_m, y_m, z_m, heading_rad, speed_mps = (np.where(valid, moving[name], 0.0) for name in MOVING[:-1])
+    sine, cosine = sine_cosine(heading_rad)
+    half_m = 0.5 * objects.height_m[kept]  # the core's heights are those of the road
+    tracks = {"x_m": x_m, "y_m": y_m, "heading_rad": heading_rad, "vx_mps": speed_mps * cosine,
+              "vy_mps": speed_mps * sine, "z_m": np.where(np.isnan(z_m), 0.0, z_m + half_m) * valid}
+    fixed = {name: getattr(objects, name)[kept]
+             for name in ("id", "kind", "length_m", "width_m", "height_m", "marked_expert", "goal_z_m",
+                          "goal_heading_rad")}
+    return dataclasses.replace(objects, **fixed, goal_m=goal_m, valid=valid,
+                               **{name: track.astype(np.float32) for name, track in tracks.items()})

@@ -1,0 +1,86 @@
+"""Does the log of a played episode hold what the batch showed?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from staged_tracks import along, scene_of, standing, straight
+
+from drive_env import Batch, DriveConfig, generate_scene, load_scene, save_scene
+from drive_env.behaviours import EpisodeLog, classify
+from drive_env.drivers import LaneDriver
+from drive_env.errors import CallError, ConfigError
+
+
+def played(scene, steps, **config):
+    """The log of a trial, and the vehicles and lights of every frame as the batch shows them."""
+    with Batch(scene, config=DriveConfig(action_type="continuous", trial_steps=steps, **config), threads=1) as batch:
+        batch.reset(seed=0)
+        driver, log, shown = LaneDriver(batch), EpisodeLog(batch), []
+        for step in range(steps + 1):
+            if step:
+                batch.step(driver.act_all())
+            log.capture()
+            shown.append(batch.vehicles() | {"light": batch.light_states()})
+            if batch.trial_ended[0]:
+                break
+        return log.scene(), {name: np.stack([frame[name] for frame in shown]) for name in shown[0]}
+
+
+def test_a_log_holds_the_poses_and_lights_of_every_frame():
+    original = generate_scene("t_junction", seed=3, agents=5, control="lights")
+    scene, shown = played(original, 120, traffic_controls=True)
+    objects, present = scene.objects, shown["present"]
+    assert objects.count == 5 and objects.frame_count == len(present) and not scene.generated
+    assert (objects.valid == present).all() and not present[-1].all(), "a car has reached its goal, and is removed"
+    for name in ("x_m", "y_m", "heading_rad"):
+        assert (getattr(objects, name) == np.where(present, shown[name], 0)).all()
+    speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)
+    assert np.abs(speed_mps - np.where(present, np.abs(shown["speed_mps"]), 0)).max() < 1e-5
+    assert (scene.traffic_controls.state == shown["light"]).all() and shown["light"].any()
+    assert (objects.goal_m == original.objects.goal_m).all() and (objects.id == original.objects.id).all()
+
+
+def test_vehicles_that_replay_their_logs_have_them_again_and_those_never_seen_are_left_out():
+    lane = [(-20.0, 0.0), (200.0, 0.0)]
+    late = straight(5.0, 2.0, y_m=10.0, first=60)
+    other = along([(0.0, 6.0), (40.0, 6.0)], 5.0, 8.0)
+    original = scene_of([lane], [standing(90.0, 9.0, 8.0), straight(5.0, 8.0), late, other])
+    scene, _ = played(original, 40, control=[1])
+    frames = scene.objects.frame_count
+    assert frames > 20
+    assert scene.objects.id.tolist() == [0, 1, 3]
+    for own, index in ((0, 0), (2, 3)):
+        for name in ("x_m", "y_m", "heading_rad", "valid"):
+            assert (getattr(scene.objects, name)[:, own] == getattr(original.objects, name)[:frames, index]).all(), name
+        assert np.abs(scene.objects.vx_mps[:, own] - original.objects.vx_mps[:frames, index]).max() < 1e-5
+
+
+def test_indices_of_objects_follow_them():
+    original = scene_of([[(-20.0, 0.0), (200.0, 0.0)]], [straight(5.0, 2.0, y_m=9.0, first=70), straight(5.0, 8.0)])
+    named = original.__class__(**{**vars(original), "sdc": 1, "tracks_to_predict": (0, 1), "objects_of_interest": (1,)})
+    scene, _ = played(named, 40, control=[1])
+    assert (scene.sdc, scene.tracks_to_predict, scene.objects_of_interest) == (0, (0,), (0,))
+
+
+def test_without_traffic_controls_lights_are_off_in_the_log():
+    scene, _ = played(generate_scene("t_junction", seed=3, agents=2, control="lights"), 20)
+    assert not scene.traffic_controls.state.any() and scene.traffic_controls.count
+
+
+def test_a_log_is_a_scene_that_can_be_stored_and_classified(tmp_path):
+    scene, _ = played(generate_scene("narrow", seed=0), 200)
+    save_scene(scene, tmp_path / "played.drv")
+    loaded = load_scene(tmp_path / "played.drv")
+    assert classify(loaded) == classify(scene) and classify(scene)["narrow_passage"] == [0, 1]
+
+
+def test_an_episode_log_needs_a_world_a_reset_and_a_frame():
+    with Batch(generate_scene("narrow")) as batch:
+        with pytest.raises(ConfigError, match="world is 1; it must be a whole number from 0 to 0"):
+            EpisodeLog(batch, 1)
+        log = EpisodeLog(batch)
+        with pytest.raises(CallError, match="capture was called before reset; call reset first"):
+            log.capture()
+        with pytest.raises(CallError, match="scene was called before capture; call capture first"):
+            log.scene()
