@@ -1,6 +1,9 @@
-"""Behaviours that traffic shows, such as a lane change: which ones an episode has, and scenes that have one for sure."""
+"""Which behaviours does traffic show, such as a lane change? Those of an episode, and scenes that have one for sure."""
 
 from .classify import classify
-from .registry import PREDICATES
+from .episode_log import EpisodeLog
+from .recipes import Recipe
+from .registry import BEHAVIOURS, Behaviour
+from .sampling import behaviour_scenes
 
-__all__ = ["PREDICATES", "classify"]
+__all__ = ["BEHAVIOURS", "Behaviour", "EpisodeLog", "Recipe", "behaviour_scenes", "classify"]

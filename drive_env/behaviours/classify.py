@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import SceneError, value_text
 from ..scenes import Scene
 from .episode import Episode
-from .registry import PREDICATES
+from .registry import BEHAVIOURS
 
 
 def classify(scene: Scene) -> dict[str, list[int]]:
@@ -23,5 +23,13 @@ def classify(scene: Scene) -> dict[str, list[int]]:
     if not isinstance(scene, Scene):
         raise SceneError(f"scene is {value_text(scene)}; it must be a Scene")
     episode = Episode(scene)
-    return {name: sorted({track.object for track in episode.vehicles if predicate(episode, track)})
-            for name, predicate in PREDICATES.items()}
+    return {name: _showing(episode, name) for name in BEHAVIOURS}
+
+
+def subjects(scene: Scene, name: str) -> list[int]:
+    """The vehicles that show one class of behaviour."""
+    return _showing(Episode(scene), name)
+
+
+def _showing(episode, name):
+    return sorted({track.object for track in episode.vehicles if BEHAVIOURS[name].predicate(episode, track)})

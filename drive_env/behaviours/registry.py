@@ -1,22 +1,136 @@
-"""Which classes of behaviour are there? A table of their names, meanings and predicates."""
+"""Which classes of behaviour are there? Of each its question, its definition with sources, and its recipe."""
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from . import lane_motion, roadside, speed, stopping, turning
+from . import episode, lane_motion, lanes, roadside, speed, stopping, turning
 from .episode import Episode
-from .tracks import Track
+from .recipes import RECIPES, Recipe
+from .tracks import SLOPE_S, Track
 
 Predicate = Callable[[Episode, Track], bool]
 """Whether a vehicle shows a behaviour in an episode."""
 
-PREDICATES: dict[str, Predicate] = {
-    predicate.__name__: predicate
-    for predicate in (
-        speed.hard_stop, speed.highway_straight, lane_motion.lane_change, turning.unprotected_left,
-        turning.unprotected_right, lane_motion.merge, turning.roundabout, stopping.stop_sign, stopping.traffic_light,
-        roadside.parked_cars, roadside.pedestrian_crossing, lane_motion.cut_in, lane_motion.overtaking,
-        roadside.narrow_passage, turning.u_turn, roadside.pull_out)}
+
+@dataclass(frozen=True)
+class Behaviour:
+    """A class of behaviour.
+
+    Attributes:
+        question: what a vehicle does that shows it.
+        definition: when exactly it does, in numbers.
+        source: where the numbers come from, as far as they are not our own.
+        predicate: decides it, for one track of an episode.
+        recipe: makes the scenes of the class.
+    """
+
+    question: str
+    definition: str
+    source: str
+    predicate: Callable[..., bool]
+    recipe: Recipe
+
+
+def _degrees(*angles_rad: float) -> str:
+    """Angles in whole degrees, two of them as a range."""
+    return " to ".join(f"{round(math.degrees(angle_rad))}" for angle_rad in angles_rad) + " degrees"
+
+
+def _metres(span_m: tuple[float, float]) -> str:
+    return f"{span_m[0]:g} to {span_m[1]:g} m"
+
+
+_TURN = (
+    f"by {_degrees(*turning.TURN_RAD)} within {turning.TURN_M:g} m, not on a ring; the centre of another vehicle, at "
+    f"{turning.CONFLICT_MPS:g} m/s or more, is within {turning.CONFLICT_M:g} m of that way and within "
+    f"{turning.CONFLICT_S:g} s; {turning.APPROACH_M:g} m before, it was {turning.APPROACH_BESIDE_M:g} m or more from "
+    f"the vehicle's way, with a heading that differed by {_degrees(turning.APPROACH_RAD)} or more from that before "
+    "the turn")
+
+_TURN_SOURCE = "6.5 s: critical gaps of the Highway Capacity Manual are 4.1 to 7.1 s"
+
+_DEFINITIONS: dict[Predicate, tuple[str, str]] = {
+    speed.hard_stop: (
+        f"stands (below {episode.STANDING_MPS:g} m/s) within {speed.STOP_S:g} s after a deceleration of "
+        f"{speed.HARD_MPS2:g} m/s2 or more over {SLOPE_S:g} s, before which it had {speed.STOP_FROM_MPS:g} m/s or "
+        "more",
+        "deceleration: stopping sight distance of AASHTO"),
+    speed.highway_straight: (
+        f"for {speed.HIGHWAY_S:g} s has {speed.HIGHWAY_MPS:g} m/s or more, is at most {speed.CENTRED_M:g} m from the "
+        f"centre of one lane and those that follow it, and turns by at most {_degrees(speed.STRAIGHT_RAD)}",
+        "speed: reward of HighwayEnv"),
+    lane_motion.lane_change: (
+        f"goes over to a parallel lane {_metres(lane_motion.SPACING_M)} beside, at {lane_motion.MOVING_MPS:g} m/s or "
+        f"more; at most {lane_motion.HALF_CHANGE_S:g} s before and after, it is within {lane_motion.CENTRED_M:g} m "
+        "of the centre of each",
+        "durations: Toledo and Zohar 2007"),
+    turning.unprotected_left: (f"turns left {_TURN}", _TURN_SOURCE),
+    turning.unprotected_right: (f"turns right {_TURN}", _TURN_SOURCE),
+    lane_motion.merge: (
+        f"changes from a lane that within {lane_motion.ENDS_WITHIN_M:g} m joins the other one, or ends "
+        f"{lane_motion.ENDS_EARLIER_M:g} m or more before it; or enters a lane in which two end, having been "
+        f"{lane_motion.JOIN_BESIDE_M:g} m or more beside it {lane_motion.JOIN_BACK_M:g} m before, with a turn of at "
+        f"most {_degrees(lane_motion.JOIN_TURN_RAD)}; a moving vehicle is on the lane ahead or behind with a gap of "
+        f"at most {lane_motion.MERGE_GAP_S:g} s or {lane_motion.MERGE_GAP_M:g} m",
+        ""),
+    turning.roundabout: (
+        f"turns left by {_degrees(turning.RING_RAD)} or more on a ring, and enters or leaves it; a ring is a closed "
+        f"circle of lanes, {_metres(lanes.RING_LENGTH_M)} long, whose distance from its middle varies by at most "
+        f"{100 * lanes.RING_SHARE:g}%",
+        ""),
+    stopping.stop_sign: (
+        f"is slower than {stopping.SIGN_MPS:g} m/s with the front bumper at most {stopping.SIGN_ZONE_M:g} m before "
+        "the line of a stop sign, and then crosses the line",
+        "as violations are judged in a trial"),
+    stopping.traffic_light: (
+        f"stands (below {episode.STANDING_MPS:g} m/s) for {stopping.RED_S:g} s or more in which a light is red, at "
+        f"most {stopping.QUEUE_M:g} m before its line; crosses the line at green, and then has {stopping.GO_MPS:g} "
+        f"m/s or more within {stopping.GO_S:g} s",
+        ""),
+    roadside.parked_cars: (
+        f"passes {roadside.PARKED_COUNT} or more parked cars with {roadside.PASSING_MPS:g} m/s or more and gaps "
+        f"between the boxes of at most {roadside.PARKED_GAP_M:g} m; a parked car stands all the time, for "
+        f"{episode.PARKED_S:g} s or more, {episode.PARKED_BESIDE_M:g} m or more from the centres of all lanes",
+        ""),
+    roadside.pedestrian_crossing: (
+        f"reaches a place that a pedestrian has crossed at most {roadside.WALKING_S:g} s before; at most "
+        f"{roadside.WALKING_S:g} s before that, or since, it has slowed down from {roadside.YIELD_MPS:g} m/s or more "
+        f"to {roadside.YIELD_MPS:g} m/s or less, and by {100 * roadside.YIELD_SHARE:g}% or more",
+        ""),
+    lane_motion.cut_in: (
+        f"another vehicle changes lanes to its path, from {lane_motion.BESIDE_M:g} m or more to "
+        f"{lane_motion.IN_PATH_M:g} m or less beside it, and stays there for {lane_motion.STAYS_S:g} s; at first "
+        f"with a gap of at most {lane_motion.CUT_IN_GAP_S:g} s, at {lane_motion.CUT_IN_MPS:g} m/s or more",
+        ""),
+    lane_motion.overtaking: (
+        f"is behind a vehicle within {lane_motion.SAME_LANE_M:g} m of its path, then beside it at a distance of "
+        f"{lane_motion.PASSING_M:g} m or more, and then in front of it, within {lane_motion.SAME_LANE_M:g} m again; "
+        f"within {lane_motion.OVERTAKING_S:g} s, and the other one at {lane_motion.MOVING_MPS:g} m/s or more",
+        ""),
+    roadside.narrow_passage: (
+        f"drives {roadside.NARROW_LENGTH_M:g} m or more between road edges or parked cars that are at most "
+        f"{roadside.NARROW_M:g} m apart, after {roadside.WIDE_M:g} m or more in the {roadside.WIDE_BEFORE_M:g} m "
+        f"before; within {roadside.ONCOMING_S:g} s, an oncoming vehicle is at a place there, within "
+        f"{roadside.SAME_PLACE_M:g} m",
+        ""),
+    turning.u_turn: (
+        f"turns by {_degrees(*turning.U_TURN_RAD)} within {turning.U_TURN_M:g} m, from a place at most "
+        f"{turning.U_TURN_APART_M:g} m away, not in reverse and not on a ring",
+        ""),
+    roadside.pull_out: (
+        f"stands (below {episode.STANDING_MPS:g} m/s) for {roadside.WAIT_S:g} s or more, {_metres(roadside.KERB_M)} "
+        f"beside the centre of a lane and within {_degrees(roadside.KERB_RAD)} of its direction; at most "
+        f"{roadside.PULL_OUT_S:g} s later it is within {roadside.IN_LANE_M:g} m and "
+        f"{_degrees(roadside.IN_LANE_RAD)}, at {roadside.IN_LANE_MPS:g} m/s or more",
+        ""),
+}
+
+BEHAVIOURS: dict[str, Behaviour] = {
+    predicate.__name__: Behaviour(inspect.getdoc(predicate) or "", definition, source, predicate,
+                                  RECIPES[predicate.__name__])
+    for predicate, (definition, source) in _DEFINITIONS.items()}
 """By the name of the class."""

@@ -37,6 +37,7 @@ from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
 from drive_env.api.registration import ENV_ID
 from drive_env.api.scene_envs import SCENE_ENVS
+from drive_env.behaviours import BEHAVIOURS
 from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
@@ -323,8 +324,19 @@ def golden_table():
     return table(["what is hashed", "hash"], [*rows, ["all of it", code(digest(rollouts))]])
 
 
+def behaviours_table():
+    return table(["class", "question", "in numbers: the vehicle", "source"],
+                 [[code(name), one.question, one.definition, one.source] for name, one in BEHAVIOURS.items()])
+
+
+def behaviour_scenes_table():
+    return table(["class", "drawn from"], [[code(name), one.recipe.scenes] for name, one in BEHAVIOURS.items()])
+
+
 TABLES = {
     ("docs/actions.md", "actions"): actions_table,
+    ("docs/behaviours.md", "behaviours"): behaviours_table,
+    ("docs/behaviours.md", "behaviour scenes"): behaviour_scenes_table,
     ("docs/determinism.md", "golden"): golden_table,
     ("docs/env.md", "facts"): facts_table,
     ("docs/env.md", "blocks"): blocks_table,

@@ -1,0 +1,108 @@
+"""Does every scene of a class show its behaviour, and can its subject be driven?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from boxes import box_segment_gap_m, corners
+from scene_hashes import hash_of
+
+from drive_env import Batch, DriveConfig
+from drive_env.behaviours import BEHAVIOURS, behaviour_scenes, classify
+from drive_env.behaviours.draws import DRAWS
+from drive_env.behaviours.sampling import logged, sample
+from drive_env.errors import ConfigError
+from drive_env.scenes.generate.rng import Rng
+
+LOOKED_AT = {name: sum(map(ord, name)) % 50 for name in BEHAVIOURS}
+"""The index of one scene of each class: any of them."""
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    """A function from the name of a class to that scene."""
+    made = {}
+
+    def scene_of(name):
+        if name not in made:
+            made[name], = behaviour_scenes(name, [LOOKED_AT[name]])
+        return made[name]
+
+    return scene_of
+
+
+def test_every_class_has_fifty_scenes():
+    assert DRAWS.keys() == BEHAVIOURS.keys()
+    for name, draws in DRAWS.items():
+        numbers = [draw for draw, _ in draws]
+        assert len(numbers) == 50 and numbers == sorted(set(numbers)), name
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_the_subject_of_a_scene_shows_the_behaviour(scenes, name):
+    scene = scenes(name)
+    assert scene.sdc in classify(scene)[name] and scene.objects_of_interest == (scene.sdc,)
+    assert scene.name == f"{name}/{LOOKED_AT[name]}"
+    assert scene.source == f"behaviour_scenes({name!r}, [{LOOKED_AT[name]}])"
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_the_subject_reaches_its_goal_and_touches_nothing(scenes, name):
+    scene = scenes(name)
+    objects, subject = scene.objects, scene.sdc
+    frames = np.flatnonzero(objects.valid[:, subject])
+    last_m = np.array([objects.x_m[frames[-1], subject], objects.y_m[frames[-1], subject]])
+    assert np.linalg.norm(last_m - objects.goal_m[subject]) < DriveConfig().goal_radius_m + 3.0  # 0.1 s at 30 m/s
+    for frame in frames[::3]:
+        present = np.flatnonzero(objects.valid[frame])
+        boxes = corners(np.stack([objects.x_m[frame, present], objects.y_m[frame, present]], axis=1),
+                        objects.heading_rad[frame, present], objects.length_m[present], objects.width_m[present])
+        others = boxes[present != subject]
+        sides = np.stack([others, np.roll(others, -1, axis=1)], axis=2).reshape(-1, 2, 2)
+        if len(sides):
+            assert box_segment_gap_m(boxes[present == subject][0], sides) > 0.0, frame
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_a_policy_drives_the_subject_alone_while_the_others_replay_their_logs(scenes, name):
+    scene = scenes(name)
+    with Batch(scene, config=DriveConfig(control="sdc", traffic_controls=True), threads=1) as batch:
+        roles = batch.roles[0]
+        assert roles.num_agents == 1 and roles.objects[0] == scene.sdc and roles.static_count == 0
+        batch.reset(seed=0)
+        batch.step(np.zeros_like(batch.actions))
+        others = batch.vehicles()
+        shown = roles.objects[1:]
+        assert (others["x_m"][1:] == scene.objects.x_m[1, shown]).all()
+        assert (batch.light_states() == scene.traffic_controls.state[1]).all()
+
+
+def test_a_scene_does_not_depend_on_those_made_with_it(scenes):
+    """Lights, which draw the time at which they begin, would."""
+    index = LOOKED_AT["traffic_light"]
+    again = behaviour_scenes("traffic_light", [(index + 1) % 50, index])[1]
+    assert hash_of(again) == hash_of(scenes("traffic_light"))
+
+
+def test_the_table_holds_the_first_draws_that_show_a_behaviour():
+    assert tuple(sample("pull_out", 3)) == DRAWS["pull_out"][:3]
+
+
+def test_a_scene_that_is_played_keeps_the_scripts_of_the_others():
+    draw = DRAWS["pedestrian_crossing"][0][0]
+    scene = logged("pedestrian_crossing", [draw]).scenes[0]
+    staged = BEHAVIOURS["pedestrian_crossing"].recipe.make(Rng(0))
+    assert scene.objects.frame_count == staged.objects.frame_count == 201
+    assert scene.objects.valid[:, 1].all() and not scene.objects.valid[-1, 0]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (("lane_chang",), "name is 'lane_chang', which is no class of behaviour; did you mean lane_change?"),
+    ((3,), "name is 3, which is no class of behaviour"),
+    (("u_turn", [50]), "an entry of indices is 50; it must be a whole number from 0 to 49"),
+    (("u_turn", "1"), "indices is '1'; it must be a list of whole numbers from 0 to 49"),
+    (("u_turn", 4), "indices is 4; it must be a list of whole numbers from 0 to 49")])
+def test_an_unknown_class_or_scene_is_refused(arguments, message):
+    with pytest.raises(ConfigError) as error:
+        behaviour_scenes(*arguments)
+    assert message in str(error.value)
