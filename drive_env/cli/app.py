@@ -12,7 +12,7 @@ from ..errors import ConfigError
 from ..scenes.generate import GENERATORS
 from ..version import package_version
 from . import bench as bench_command
-from . import conversion, inspection, visuals
+from . import classification, conversion, inspection, visuals
 from . import demo as demo_command
 
 SCENE_HELP = (f"A scene file, a folder of them, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a "
@@ -114,6 +114,21 @@ def convert(
     options = {"licence": licence, "dataset": dataset}
     provenance = {name: text for name, text in options.items() if text is not None}
     conversion.run(sources, out, provenance, force, seed, agents)
+
+
+@app.command(short_help="Find the behaviours in the logs of scenes.")
+def classify(
+    source: Annotated[str, typer.Argument(
+        metavar="FOLDER", help="A folder of scene files with logs, or one such file.")],
+    out: Annotated[Path | None, typer.Option(
+        metavar="FILE", help="The table to write (.csv): a line for each vehicle that shows a behaviour.",
+        show_default="none is written")] = None,
+) -> None:
+    """Find the behaviours, such as lane changes, in the logs of scenes, and count the scenes and vehicles with each.
+
+    A file that cannot be read is reported and counted; the others are still classified.
+    """
+    classification.run(source, out)
 
 
 AGENTS = Annotated[int | None, _number("Number of agents.", min=1, max=4096, show_default="as many as the scene has")]
