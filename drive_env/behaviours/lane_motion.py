@@ -35,7 +35,7 @@ MERGE_GAP_S, MERGE_GAP_M = 3.0, 20.0
 
 CUT_IN_MPS, CUT_IN_GAP_S, CUT_IN_S = 5.0, 2.0, 4.0
 """The vehicle behind drives at least so fast; the gap to it is at most so long when the other one has arrived in front
-of it; and how long before that the other one was beside its path."""
+of it; and at most so long before and after the line between the lanes, the other one is beside its path, and in it."""
 
 BESIDE_M, IN_PATH_M, STILL_IN_PATH_M = 2.5, 1.0, 1.5
 """From the path of a vehicle to the centre of another one that is beside it, of one that arrives in it, and of one that

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..scenes import Scene
 from ..scenes.scene import ROAD_KIND_CODES
+from .tracks import chunks
 
 REACH_M = 4.0
 """A vehicle farther from the centres of all lanes is on none."""
@@ -88,13 +89,23 @@ class Lanes:
         """
         if not len(self._lane):
             return _nowhere(len(xy_m))
+        lane, parts = -1, []
+        for chunk in chunks(len(xy_m)):
+            places, lane = self._places_from(lane, xy_m[chunk], heading_rad[chunk])
+            parts.append(places)
+        return Places(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _places_from(self, lane, xy_m, heading_rad):
+        """The places in successive frames of a vehicle that was on a lane, -1 for none, and its lane in the last one.
+        """
+        # The distance of each frame from each lane near them.
         near, along_m, left_m, apart_m = self._candidates(xy_m, heading_rad, REACH_M)
         first = np.flatnonzero(np.append(True, self._lane[near[1:]] != self._lane[near[:-1]]))
         lanes = self._lane[near[first]].tolist()
         column = {lane: index for index, lane in enumerate(lanes)}
         of_lane_m = np.minimum.reduceat(apart_m, first, axis=1)
         # The nearest lane of each frame, or that of the frame before, or one that follows it.
-        chosen, lane = [], -1
+        chosen = []
         for nearest, nearest_m, apart in zip(np.argmin(of_lane_m, axis=1).tolist(), of_lane_m.min(axis=1).tolist(),
                                              of_lane_m, strict=True):
             kept = [one for one in ([lane, *self.successors[lane]] if lane >= 0 else [])
@@ -105,7 +116,7 @@ class Lanes:
         is_chosen = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(near))))[None] == np.array(
             chosen)[:, None]
         best = np.argmin(np.where(is_chosen, apart_m, np.inf), axis=1)
-        return self._at(near, along_m, left_m, apart_m, best, REACH_M)
+        return self._at(near, along_m, left_m, apart_m, best, REACH_M), lane
 
     def _candidates(self, xy_m, heading_rad, reach_m):
         """The segments near the points, and of each point and segment: metres along it, to its left, and the distance,
@@ -169,15 +180,15 @@ class Lanes:
 
     def _ring_from(self, start, turn_rad):
         """A round circle of lanes from a lane back to it; empty if there is none."""
-        open_ways = [([start], self.length_m[start])]
+        open_ways, seen = [([start], self.length_m[start])], {start}
         while open_ways:
-            way, length_m = open_ways.pop()
+            way, length_m = open_ways.pop(0)
             for after in self.successors[way[-1]]:
-                if after == start:
-                    if length_m >= RING_LENGTH_M[0] and self._is_round(way):
-                        return way
-                elif after not in way and turn_rad[after] > 0.0 and length_m + self.length_m[after] <= RING_LENGTH_M[1]:
+                if after == start and length_m >= RING_LENGTH_M[0] and self._is_round(way):
+                    return way
+                if after not in seen and turn_rad[after] > 0.0 and length_m + self.length_m[after] <= RING_LENGTH_M[1]:
                     open_ways.append(([*way, after], length_m + self.length_m[after]))
+                    seen.add(after)
         return []
 
     def _is_round(self, way):

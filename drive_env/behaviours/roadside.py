@@ -7,7 +7,7 @@ import numpy as np
 from ..scenes.scene import OBJECT_KIND_CODES
 from .episode import PARKED_BESIDE_M, STANDING_MPS, Episode
 from .lanes import wrapped
-from .tracks import Track
+from .tracks import Track, chunks
 
 PARKED_COUNT, PARKED_GAP_M, PASSING_MPS = 2, 2.0, 2.0
 """Parked cars are passed, with at most so much between the boxes, at this speed or more."""
@@ -103,27 +103,35 @@ def narrow_passage(episode: Episode, track: Track) -> bool:
 
 def _oncoming_places(track, others):
     """(n,) bool: frames at whose place an oncoming vehicle is at about that time."""
-    found = np.zeros(len(track), bool)
+    found, frames = np.zeros(len(track), bool), np.arange(len(track)) + track.first
     for other in others:
-        apart_m = np.linalg.norm(other.xy_m[None] - track.xy_m[:, None], axis=2)
-        apart_s = np.abs((np.arange(len(other)) + other.first)[None]
-                         - (np.arange(len(track)) + track.first)[:, None]) * track.dt_s
-        turn_rad = np.abs(wrapped(other.heading_rad[None] - track.heading_rad[:, None]))
-        found |= ((apart_m <= SAME_PLACE_M) & (apart_s <= ONCOMING_S) & (turn_rad >= ONCOMING_RAD)).any(axis=1)
+        theirs = np.arange(len(other)) + other.first
+        for chunk in chunks(len(track)):
+            apart_m = np.linalg.norm(other.xy_m[None] - track.xy_m[chunk, None], axis=2)
+            apart_s = np.abs(theirs[None] - frames[chunk, None]) * track.dt_s
+            turn_rad = np.abs(wrapped(other.heading_rad[None] - track.heading_rad[chunk, None]))
+            is_there = (apart_m <= SAME_PLACE_M) & (apart_s <= ONCOMING_S) & (turn_rad >= ONCOMING_RAD)
+            found[chunk] |= is_there.any(axis=1)
     return found
 
 
 def _free_width_m(episode, track):
     """(n,) between the nearest road edges or standing cars on both sides of each place; infinite without one."""
-    low_m, high_m = track.xy_m.min(axis=0) - RAY_M, track.xy_m.max(axis=0) + RAY_M
-    walls = np.concatenate([episode.edges_m, *(_sides_m(one) for one in episode.parked)])
-    near = (walls.max(axis=1) >= low_m).all(axis=1) & (walls.min(axis=1) <= high_m).all(axis=1)
+    walls_m = np.concatenate([episode.edges_m, *(_sides_m(one) for one in episode.parked)])
+    return np.concatenate([_widths_m(walls_m, track.xy_m[chunk], track.heading_rad[chunk])
+                           for chunk in chunks(len(track))])
+
+
+def _widths_m(walls_m, xy_m, heading_rad):
+    """(n,) between the nearest walls to the left and to the right of each pose."""
+    low_m, high_m = xy_m.min(axis=0) - RAY_M, xy_m.max(axis=0) + RAY_M
+    near = (walls_m.max(axis=1) >= low_m).all(axis=1) & (walls_m.min(axis=1) <= high_m).all(axis=1)
     if not near.any():
-        return np.full(len(track), np.inf)
+        return np.full(len(xy_m), np.inf)
     # Where the line across the vehicle meets each wall: solve centre + t side = from + u step.
-    start, step = walls[near, 0], walls[near, 1] - walls[near, 0]
-    side = np.stack([-np.sin(track.heading_rad), np.cos(track.heading_rad)], axis=1)
-    to_start = start[None] - track.xy_m[:, None]
+    start, step = walls_m[near, 0], walls_m[near, 1] - walls_m[near, 0]
+    side = np.stack([-np.sin(heading_rad), np.cos(heading_rad)], axis=1)
+    to_start = start[None] - xy_m[:, None]
     across = side[:, None, 0] * step[None, :, 1] - side[:, None, 1] * step[None, :, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (to_start[..., 0] * step[:, 1] - to_start[..., 1] * step[:, 0]) / across

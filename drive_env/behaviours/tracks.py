@@ -24,6 +24,9 @@ PATH_STEP_M = 1.0
 BEYOND_M = 200.0
 """By how much a path goes on straight at both ends."""
 
+CHUNK = 256
+"""Frames that are compared with a whole map or track at a time: the memory for long logs is bounded."""
+
 
 @dataclass(frozen=True, eq=False)
 class Track:
@@ -109,6 +112,11 @@ class Track:
         return slice(max(0, frame - round(before_s / self.dt_s)), frame + round(after_s / self.dt_s) + 1)
 
 
+def chunks(count: int) -> list[slice]:
+    """The slices of so many frames, each of at most `CHUNK`, and at least one."""
+    return [slice(first, min(first + CHUNK, count)) for first in range(0, max(count, 1), CHUNK)]
+
+
 class Path:
     """A polyline, straight on at both ends.
 
@@ -130,6 +138,11 @@ class Path:
         """(n,) metres along the path of its nearest point, below 0 and above `length_m` beyond its ends, and to its
         left.
         """
+        parts = [self._coordinates(xy_m[chunk]) for chunk in chunks(len(xy_m))]
+        along_m, left_m = (np.concatenate(values) for values in zip(*parts, strict=True))
+        return along_m, left_m
+
+    def _coordinates(self, xy_m):
         x_m, y_m = (xy_m[:, None, axis] - self._from_m[None, :, axis] for axis in (0, 1))
         ahead_x, ahead_y = self._ahead.T
         along_m, left_m = x_m * ahead_x + y_m * ahead_y, y_m * ahead_x - x_m * ahead_y

@@ -41,6 +41,17 @@ def test_a_lane_change_is_driven_at_2_mps(speed_mps, is_found):
     assert shows("lane_change", [LEFT, RIGHT], [changing(speed_mps, 4.0, 20.0, 3.5, duration_s=20.0)]) == [0] * is_found
 
 
+@pytest.mark.parametrize("angle_deg, is_found", [(18.0, True), (22.0, False)])
+def test_the_lanes_of_a_change_are_parallel_within_20_degrees(angle_deg, is_found):
+    """The other lane begins at x = 36 m and leads away from this one."""
+    slope = np.tan(np.radians(angle_deg))
+    x_m = 10.0 * times(10.0)
+    other_m = 3.5 + slope * (x_m - 40.0)
+    car = Moving(x_m, shifted(x_m, 24.0, 36.0, 0.0, 1.0) * other_m)
+    lanes = [RIGHT, [(36.0, 3.5 - 4.0 * slope), (300.0, 3.5 + 260.0 * slope)]]
+    assert shows("lane_change", lanes, [car]) == [0] * is_found
+
+
 def test_a_lane_change_is_one_to_the_right_too_and_across_the_ends_of_lanes():
     assert shows("lane_change", [LEFT, RIGHT], [changing(10.0, 20.0, 40.0, 0.0, from_m=3.5)]) == [0]
     halves = [[(-100.0, y), (40.0, y)] for y in (0.0, 3.5)] + [[(40.0, y), (500.0, y)] for y in (0.0, 3.5)]
@@ -83,15 +94,23 @@ def test_a_merge_leaves_a_lane_that_ends_within_200_m(end_m, is_found):
     assert merges(20.0, right=[(-100.0, 0.0), (end_m, 0.0)]) == is_found
 
 
-def test_two_lanes_that_end_together_are_no_merge():
-    lanes = [[(-100.0, y), (150.0, y)] for y in (3.5, 0.0)]
+@pytest.mark.parametrize("end_m, is_found", [(186.0, True), (174.0, False), (150.0, False)])
+def test_a_merge_leaves_a_lane_that_ends_30_m_before_the_other_one(end_m, is_found):
+    lanes = [[(-100.0, 3.5), (end_m, 3.5)], [(-100.0, 0.0), (150.0, 0.0)]]
     objects = [changing(10.0, 20.0, 40.0, 3.5), straight(10.0, 10.0, 3.5, start_m=-20.0)]
-    assert classify(scene_of(lanes, objects))["merge"] == []
+    assert classify(scene_of(lanes, objects))["merge"] == [0] * is_found
 
 
-@pytest.mark.parametrize("slope, is_found", [(0.1, True), (0.05, False), (1.2, False)])
+@pytest.mark.parametrize("behind_m, is_found", [(23.5, True), (27.0, False)])
+def test_a_slow_merge_is_within_20_m_of_another_vehicle(behind_m, is_found):
+    """Between the boxes, at 3 m/s, with which 3 s are less."""
+    car, other = changing(3.0, 10.0, 20.0, 3.5), straight(3.0, 10.0, 3.5, start_m=-behind_m)
+    assert shows("merge", [LEFT, SHORT], [car, other]) == [0] * is_found
+
+
+@pytest.mark.parametrize("slope, is_found", [(0.074, True), (0.066, False), (0.9, True), (1.2, False)])
 def test_a_ramp_joins_from_the_side(slope, is_found):
-    """30 m before the join at (60, 0) it is 3 m beside the lane, or 1.5 m; or it meets it at 50 degrees."""
+    """30 m before the join at (60, 0) it is 2.1 or 1.9 m beside the lane; or it meets it at 42 or 50 degrees."""
     x_m = np.array([-60.0, 60.0])
     ramp = np.stack([x_m, slope * (x_m - 60.0)], axis=1)
     lanes = [[(-100.0, 0.0), (60.0, 0.0)], ramp, [(60.0, 0.0), (500.0, 0.0)]]
@@ -119,6 +138,40 @@ def test_a_cut_in_is_within_2_s_in_front(gap_m, is_found):
 @pytest.mark.parametrize("speed_mps, is_found", [(5.2, True), (4.8, False)])
 def test_a_cut_in_is_at_5_mps(speed_mps, is_found):
     assert cuts_in(5.0, speed_mps) == [0] * is_found
+
+
+@pytest.mark.parametrize("length_m, is_found", [(225.0, True), (250.0, False)])
+def test_a_cut_in_begins_at_most_4_s_before_the_line(length_m, is_found):
+    """From 2.5 m beside the path to 0.15 m beyond the line, it drives 0.168 of the length."""
+    ego, other = straight(10.0, 30.0), changing(10.0, 30.0, length_m, 0.0, 3.5, 15.0, duration_s=30.0)
+    assert shows("cut_in", [LEFT, RIGHT], [ego, other]) == [0] * is_found
+
+
+@pytest.mark.parametrize("from_m, own_m, to_m, is_found", [
+    (2.55, 0.0, 0.0, True), (2.45, 0.0, 0.0, False), (2.6, -0.25, 0.7, True), (2.6, -0.35, 0.7, False)])
+def test_a_cut_in_leads_from_2_5_m_beside_the_path_to_1_m(from_m, own_m, to_m, is_found):
+    ego, other = straight(10.0, 10.0, own_m), changing(10.0, 30.0, 40.0, to_m, from_m, 15.0)
+    assert shows("cut_in", [[(-100.0, 2.6), (500.0, 2.6)], RIGHT], [ego, other]) == [0] * is_found
+
+
+@pytest.mark.parametrize("back_m, stay_m, is_found", [(1.4, 50.0, True), (1.6, 50.0, False), (3.0, 54.0, True),
+                                                      (3.0, 50.0, False)])
+def test_a_vehicle_that_cuts_in_stays_in_the_path_for_1_s(back_m, stay_m, is_found):
+    """Within 1.5 m, from where it is within 1 m: at x = 45.3 m, at 10 m/s."""
+    other = changing(10.0, 30.0, 24.0, 0.0, 3.5, 15.0)
+    other.y_m = other.y_m + shifted(other.x_m, stay_m, 4.0, 0.0, back_m)
+    assert shows("cut_in", [LEFT, RIGHT], [straight(10.0, 10.0), other]) == [0] * is_found
+
+
+@pytest.mark.parametrize("turned_deg, is_found", [(28.0, True), (32.0, False)])
+def test_vehicles_that_cut_in_or_are_overtaken_drive_the_same_way(turned_deg, is_found):
+    other = changing(10.0, 30.0, 40.0, 0.0, 3.5, 15.0)
+    other.heading_rad[:] = np.radians(turned_deg)
+    assert shows("cut_in", [LEFT, RIGHT], [straight(10.0, 10.0), other]) == [0] * is_found
+    x_m = 14.0 * times(14.0) - 30.0
+    fast = Moving(x_m, shifted(x_m, 0.0, 30.0, 0.0, 3.5) + shifted(x_m, 90.0, 30.0, 0.0, -3.5))
+    fast.heading_rad[:] = np.radians(turned_deg)
+    assert shows("overtaking", [RIGHT], [fast, straight(8.0, 14.0, start_m=10.0)]) == [0] * is_found
 
 
 def test_a_vehicle_changes_in_front_of_those_on_its_new_lane_alone():

@@ -59,12 +59,37 @@ def test_a_right_turn_is_unprotected_where_traffic_comes_onto_its_way():
     assert turns("unprotected_left", RIGHT, passing(from_north, 72.0, 10.5)) == []
 
 
+@pytest.mark.parametrize("x_m, is_found", [(3.8, True), (4.3, False)])
+def test_vehicles_in_conflict_pass_within_2_m(x_m, is_found):
+    """One that drives south beside the way of a right turn, which ends on x = 2 m."""
+    assert turns("unprotected_right", RIGHT, passing([(x_m, 60.0), (x_m, -60.0)], 72.0, 10.5)) == [0] * is_found
+
+
+@pytest.mark.parametrize("angle_deg, is_found", [(56.0, True), (50.0, False)])
+def test_vehicles_in_conflict_come_from_other_directions(angle_deg, is_found):
+    """One that crosses the way of a left turn at (1.6, 1.75), from the south-west: the other one has turned by 9 degrees
+    where a tenth of its turn is done.
+    """
+    ahead = 60.0 * np.array([np.cos(np.radians(angle_deg)), np.sin(np.radians(angle_deg))])
+    place = np.array([1.6, 1.75])
+    assert turns("unprotected_left", LEFT, passing([place - ahead, place + ahead], 60.0, 9.5)) == [0] * is_found
+
+
 @pytest.mark.parametrize("turn_deg, is_found", [(62.0, True), (58.0, False), (118.0, True), (122.0, False)])
 def test_a_turn_at_a_junction_is_of_60_to_120_degrees(turn_deg, is_found):
     bend = arc((-6.0, 8.25), 10.0, -90.0, -90.0 + turn_deg)
     end = bend[-1] + 40.0 * np.array([np.cos(np.radians(turn_deg)), np.sin(np.radians(turn_deg))])
     way = np.concatenate([[(-60.0, -1.75)], bend, [end]])
     assert turns("unprotected_left", way, passing(ONCOMING, 58.4, 9.5)) == [0] * is_found
+
+
+@pytest.mark.parametrize("radius_m, is_found", [(41.0, True), (45.0, False)])
+def test_a_turn_at_a_junction_is_within_45_m(radius_m, is_found):
+    """On these radii, 45 m turn by 63 and by 57 degrees."""
+    bend = arc((-20.0, radius_m - 1.75), radius_m, -90.0, -25.0)
+    ahead = 40.0 * np.array([np.cos(np.radians(65.0)), np.sin(np.radians(65.0))])
+    way = np.concatenate([[(-60.0, -1.75)], bend, [bend[-1] + ahead]])
+    assert turns("unprotected_left", way, passing(ONCOMING, 63.0, 8.0)) == [0] * is_found
 
 
 def test_a_car_on_the_same_bend_is_no_conflict():
