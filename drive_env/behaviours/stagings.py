@@ -70,8 +70,8 @@ def pedestrian_crossing(rng: Rng) -> Scene:
 def overtaking(rng: Rng) -> Scene:
     """The subject follows a slow car, passes it on the oncoming lane, which is free, and goes back."""
     frames, limit_mps = frames_of(20.0), 25.0
-    slow_mps, gap_m, faster_mps, follow_s, shift_m = _draw(rng, (7, 11), (16, 24), (6, 8), (0.5, 2.0), (32, 42))
-    start_m = 20.0
+    slow_mps, gap_m, faster_mps, follow_s, shift_s = _draw(rng, (7, 11), (20, 28), (6, 8), (0.5, 2.0), (2.7, 3.3))
+    start_m, shift_m = 20.0, shift_s * (slow_mps + faster_mps)
     own_mps = speeds(slow_mps, [(follow_s, 0.0), (faster_mps / 2.0, 2.0)], frames)
     own_m, slow_m = driven(start_m, own_mps), driven(start_m + gap_m, np.full(frames, slow_mps))
     # It moves out when it begins to be faster, and in again 12 m in front of the other car.
@@ -88,7 +88,7 @@ def overtaking(rng: Rng) -> Scene:
 def pull_out(rng: Rng) -> Scene:
     """The subject stands between parked cars, lets a car pass, and drives onto the lane before the next one."""
     frames, limit_mps = frames_of(15.0), 8.33
-    wait_s, gain_mps2, shift_m, ahead_m, behind_m = _draw(rng, (2, 4), (1.2, 2), (14, 18), (18, 22), (6.5, 9))
+    wait_s, gain_mps2, shift_m, ahead_m, behind_m = _draw(rng, (2, 4), (1.2, 2), (20, 25), (25, 30), (6.5, 9))
     start_m, y_m = 60.0, PARKED_M - 1.05
     own_mps = speeds(0.0, [(wait_s, 0.0), (limit_mps / gain_mps2, gain_mps2)], frames, limit_mps - 0.5)
     own_m = driven(start_m, own_mps)

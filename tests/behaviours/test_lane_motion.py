@@ -155,7 +155,7 @@ def test_a_cut_in_leads_from_2_5_m_beside_the_path_to_1_m(from_m, own_m, to_m, i
 
 
 @pytest.mark.parametrize("back_m, stay_m, is_found", [(1.4, 50.0, True), (1.6, 50.0, False), (3.0, 54.0, True),
-                                                      (3.0, 50.0, False)])
+                                                      (3.0, 51.5, False)])
 def test_a_vehicle_that_cuts_in_stays_in_the_path_for_1_s(back_m, stay_m, is_found):
     """Within 1.5 m, from where it is within 1 m: at x = 45.3 m, at 10 m/s."""
     other = changing(10.0, 30.0, 24.0, 0.0, 3.5, 15.0)
