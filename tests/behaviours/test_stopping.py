@@ -81,6 +81,11 @@ def test_a_light_is_red_for_1_s_while_the_vehicle_stands(red_s, is_found):
     assert waits_at_light(stops(1.0, 4.0), red_s) == is_found
 
 
+@pytest.mark.parametrize("slowest_mps, is_found", [(0.25, True), (0.35, False)])
+def test_a_vehicle_that_waits_is_slower_than_0_3_mps(slowest_mps, is_found):
+    assert waits_at_light(stops(3.0, 3.0, slowest_mps), 10.5) == is_found
+
+
 @pytest.mark.parametrize("at_m, is_found", [(39.0, True), (41.5, False)])
 def test_a_queue_reaches_back_40_m(at_m, is_found):
     """To the place where the bumper is on the line."""

@@ -168,7 +168,7 @@ def test_a_way_along_a_ring_turns_by_60_degrees(turn_deg, is_found):
 
 
 def test_a_ring_is_round_and_closed_and_left_or_entered():
-    for stretch, is_found in ((0.7, True), (0.4, False)):
+    for stretch, is_found in ((0.6, True), (0.5, False)):
         lanes, links = ring(20.0, stretch)
         assert shows("roundabout", lanes, [around(20.0, 175.0, stretch)], links=links) == [0] * is_found
     lanes, links = ring(16.0)
