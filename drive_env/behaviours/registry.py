@@ -102,10 +102,11 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
         f"to {roadside.YIELD_MPS:g} m/s or less, and by {100 * roadside.YIELD_SHARE:g}% or more",
         ""),
     lane_motion.cut_in: (
-        f"another vehicle changes lanes to its path; {lane_motion.CUT_IN_S:g} s before and after the line between the "
-        f"lanes at most, it is {lane_motion.BESIDE_M:g} m or more beside the path, and {lane_motion.IN_PATH_M:g} m or "
-        f"less, with a gap of at most {lane_motion.CUT_IN_GAP_S:g} s at {lane_motion.CUT_IN_MPS:g} m/s or more; it "
-        f"stays there, within {lane_motion.STILL_IN_PATH_M:g} m, for {lane_motion.STAYS_S:g} s",
+        f"another vehicle changes lanes to its path: at most {lane_motion.CUT_IN_S:g} s before the line between the "
+        f"lanes it is {lane_motion.BESIDE_M:g} m or more beside the path, at most {lane_motion.CUT_IN_S:g} s after the "
+        f"line {lane_motion.IN_PATH_M:g} m or less, with a gap of at most {lane_motion.CUT_IN_GAP_S:g} s at "
+        f"{lane_motion.CUT_IN_MPS:g} m/s or more; it stays within {lane_motion.STILL_IN_PATH_M:g} m for "
+        f"{lane_motion.STAYS_S:g} s",
         ""),
     lane_motion.overtaking: (
         f"is behind a vehicle within {lane_motion.SAME_LANE_M:g} m of its path, then beside it at a distance of "

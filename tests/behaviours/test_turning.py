@@ -67,8 +67,8 @@ def test_vehicles_in_conflict_pass_within_2_m(x_m, is_found):
 
 @pytest.mark.parametrize("angle_deg, is_found", [(56.0, True), (50.0, False)])
 def test_vehicles_in_conflict_come_from_other_directions(angle_deg, is_found):
-    """One that crosses the way of a left turn at (1.6, 1.75), from the south-west: the other one has turned by 9 degrees
-    where a tenth of its turn is done.
+    """One that crosses the way of a left turn at (1.6, 1.75), from the south-west. Where a tenth of that turn is done,
+    the heading is 9 degrees.
     """
     ahead = 60.0 * np.array([np.cos(np.radians(angle_deg)), np.sin(np.radians(angle_deg))])
     place = np.array([1.6, 1.75])
