@@ -81,7 +81,6 @@ DEMANDS = dict.fromkeys(CASES, Bounds()) | dict.fromkeys(
 """What a certificate demands: of the scenes named, also that most cars have to steer or to brake."""
 
 NOT_YET = {
-    "exit": Bounds(alone=0.75, together=0.8),
     "two_way, must_overtake": Bounds(alone=0.0, together=0.0),
 }
 """Bounds of scenes that `LaneDriver` does not solve yet, which guard what it does reach."""

@@ -6,6 +6,7 @@ A path changes to the next one as early as that is possible; its window says unt
 from __future__ import annotations
 
 import heapq
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,20 +148,35 @@ class LaneNet:
             if changes or not groups:
                 groups.append([])
             groups[-1].append((lane, from_m))
-        paths: list[ReferencePath] = []
-        last_lane = groups[-1][-1][0]
-        for number, group in reversed(list(enumerate(groups))):
-            if not paths:
-                points_m, roads = self._line_of(group, goals[last_lane])
-                paths.append(ReferencePath(points_m, roads, (0.0, 0.0)))
-                continue
-            after = paths[-1]
-            points_m, roads = self._line_of(self._extended(group, after), None)
-            window_m = self._window_m(points_m, after, len(groups) - 1 - number)
-            if window_m is None:
+        points_m, roads = self._line_of(groups[-1], goals[groups[-1][-1][0]])
+        paths = [ReferencePath(points_m, roads, (0.0, 0.0))]
+        for group, after in reversed(list(pairwise(groups))):
+            found = self._with_latest_change(group, after, paths)
+            if found is None:
                 return None
-            paths.append(ReferencePath(points_m, roads, window_m))
+            paths = found
         return paths[::-1]
+
+    def _with_latest_change(self, group, after, paths):
+        """Paths from the goal back, the last one along the lanes `after`, and that along a group; None without a window.
+
+        A vehicle that gets to the lanes `after` behind the place where they leave another lane has missed their path.
+        Where that other lane goes on beside the path, and so leaves more room for the change, it is a path of its own.
+        """
+        ways = [paths]
+        for index, (lane, _) in enumerate(after[:-1]):
+            for other in map(int, self.graph.after(lane)):
+                if other in self.lines and other != after[index + 1][0]:
+                    stays = self._before([*after[: index + 1], (other, 0.0)], paths, 0.0)
+                    ways += [[*paths, stays]] if stays is not None else []
+        found = [[*way, path] for way in ways if (path := self._before(group, way)) is not None]
+        return max(found, key=lambda way: way[-1].window_m[1], default=None)
+
+    def _before(self, group, paths, nearest_m=BESIDE_RANGE_M[0]):
+        """The path along a group, from which a vehicle changes to the last of `paths`; None without a window."""
+        points_m, roads = self._line_of(self._extended(group, paths[-1]), None)
+        window_m = self._window_m(points_m, paths[-1], len(paths), nearest_m)
+        return None if window_m is None else ReferencePath(points_m, roads, window_m)
 
     def _extended(self, group, after):
         """The lanes of a path, followed by those that go on beside the next path."""
@@ -187,10 +203,13 @@ class LaneNet:
         kept[1:] = np.abs(np.diff(points_m, axis=0)).max(axis=1) > 1e-3
         return points_m[kept], of[kept]
 
-    def _window_m(self, points_m, after, changes):
-        """The window for the change from one path to the next; `changes` counts those left, including this one."""
+    def _window_m(self, points_m, after, changes, nearest_m):
+        """The window for the change from one path to the next, None without one.
+
+        `changes` counts those left, including this one.
+        """
         stations_m, places_m, ahead = _stations(points_m)
-        along_m, is_beside = _side_by_side(places_m, ahead, after.points_m)
+        along_m, is_beside = _side_by_side(places_m, ahead, after.points_m, nearest_m)
         is_beside &= along_m <= _arcs(after.points_m)[-1] - FURTHER_CHANGE_M * (changes > 1)
         fitting = np.flatnonzero(is_beside)
         if len(fitting) == 0:
@@ -240,8 +259,11 @@ def _stations(line):
     return stations_m, points_m, step / np.maximum(np.sqrt(step[:, :1] ** 2 + step[:, 1:] ** 2), 1e-9)
 
 
-def _side_by_side(points_m, ahead, line):
-    """Of each point with its direction: the place along another line, and whether that is a lane beside it there."""
+def _side_by_side(points_m, ahead, line, nearest_m=BESIDE_RANGE_M[0]):
+    """Of each point with its direction: the place along another line, and whether that is a lane beside it there.
+
+    It is at least `nearest_m` away; 0 also takes places where one lane is still the other, which it leaves.
+    """
     step, length_m, share, distance_m = _projection(points_m, line)
     best = distance_m.argmin(axis=1)
     row = np.arange(len(points_m))
@@ -251,7 +273,7 @@ def _side_by_side(points_m, ahead, line):
     foot = line[best] + along[:, None] * step[best]
     across = points_m - foot
     longitudinal_m = np.abs(across[:, 0] * ahead[:, 0] + across[:, 1] * ahead[:, 1])
-    is_beside = aligned & (near_m >= BESIDE_RANGE_M[0]) & (near_m <= BESIDE_RANGE_M[1]) & (longitudinal_m < 0.5)
+    is_beside = aligned & (near_m >= nearest_m) & (near_m <= BESIDE_RANGE_M[1]) & (longitudinal_m < 0.5)
     return _arcs(line)[best] + along * length_m[best], is_beside
 
 

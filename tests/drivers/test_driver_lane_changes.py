@@ -111,3 +111,33 @@ def test_a_goal_that_no_lane_change_leads_to_has_no_ways():
     lines = [[(0.0, 0.0), (100.0, 0.0)], [(0.0, -12.0), (100.0, -12.0)]]
     net = LaneNet(on_lanes([Actor(goal_m=(50.0, 0.0))], lines))
     assert net.paths(np.array([5.0, 0.0]), np.array([1.0, 0.0]), np.array([80.0, -12.0])) is None
+
+
+def exiting(*cars):
+    """Three lanes of 600 m; from x = 150 m a fourth one opens on their right, and ends at x = 400 m, as a ramp."""
+    y_m = [-WIDTH_M * lane for lane in range(4)]
+    lines = [[(0.0, y_m[0]), (600.0, y_m[0])], [(0.0, y_m[1]), (600.0, y_m[1])],
+             [(0.0, y_m[2]), (150.0, y_m[2])], [(150.0, y_m[2]), (600.0, y_m[2])],
+             [(150.0, y_m[2]), (190.0, y_m[3]), (280.0, y_m[3]), (400.0, y_m[3] - 30.0)]]
+    scene = on_lanes(cars, lines, [[], [], [3, 4], [], []], limits_mps=[25.0] * 5)
+    return replace(scene, generated=True)
+
+
+EXIT_M = (395.0, -3.0 * WIDTH_M - 29.0)
+
+
+@pytest.mark.parametrize("x_m, lane", [(20.0, 0), (120.0, 0), (130.0, 0), (140.0, 1)])
+def test_a_car_changes_to_a_lane_that_leaves_its_own_also_behind_the_place_where_it_opens(x_m, lane):
+    outcomes, _ = drive_fast(exiting(replace(car(x_m, lane, 25.0, 0.0, 0), goal_m=EXIT_M)), 500,
+                             action_type="continuous")
+    assert outcomes == ["goal"]
+
+
+def test_a_path_goes_by_way_of_a_lane_only_where_that_leaves_more_room_for_the_change():
+    """The exit lane is farther from the other lanes than the lane that it leaves."""
+    net, start_m, ahead = LaneNet(exiting(car(20.0, 0, 15.0, 500.0, 1))), np.array([20.0, 0.0]), np.array([1.0, 0.0])
+    to_exit = net.paths(start_m, ahead, np.array(EXIT_M))
+    assert [path.roads[-1] for path in to_exit] == [0, 1, 3, 4]
+    assert 200.0 < to_exit[2].window_m[1] + 20.0 < 280.0  # its path begins where the car does
+    along = net.paths(start_m, ahead, np.array([500.0, -2.0 * WIDTH_M]))
+    assert [path.roads[-1] for path in along] == [0, 1, 3]
