@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ActionError, value_text
+from .errors import ActionError, a_type, value_text
 
 
 def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -25,7 +25,7 @@ def action_array(given: Any, bound: npt.NDArray[Any]) -> npt.NDArray[Any]:
     except ValueError:
         raise ActionError(f"actions are ragged; they must form an array of shape {bound.shape}") from None
     except Exception as error:
-        raise ActionError(f"actions are a {type(given).__name__}, which numpy cannot read: {error}") from error
+        raise ActionError(f"actions are {a_type(type(given))}, which numpy cannot read: {error}") from error
     if actions is not given and np.ma.is_masked(given):
         raise ActionError(f"actions are a masked array with {np.ma.count_masked(given)} masked entries; it must have "
                           "none (the actions of agents that wait are not read)")

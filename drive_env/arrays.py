@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from .binding import ffi, lib, table, text
-from .errors import ConfigError, DriveMemoryError, value_text
+from .errors import ConfigError, DriveMemoryError, a_type, value_text
 from .names import check_names
 
 ALIGNMENT_BYTES = 64
@@ -103,7 +103,7 @@ def aligned_block(size_bytes: int) -> np.ndarray:
 def _check(shared: Shared, array) -> None:
     dtype, shape = shared.dtype, shared.shape
     if not isinstance(array, np.ndarray):
-        raise ConfigError(f"arrays[{shared.name!r}] is a {type(array).__name__}; it must be a numpy array")
+        raise ConfigError(f"arrays[{shared.name!r}] is {a_type(type(array))}; it must be a numpy array")
     if array.dtype != dtype or array.shape != shape:
         raise ConfigError(f"arrays[{shared.name!r}] is {array.dtype} of shape {array.shape}; "
                           f"it must be {dtype} of shape {shape}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, make_dataclass
 from typing import TYPE_CHECKING, Any
 
 from .binding import choices, ffi, lib
-from .errors import ConfigError
+from .errors import ConfigError, a_type
 from .fields import (
     Check, Checked, Fields, Nested, choice, count, nested, number, number_or_share, plain_tuple, setting, span, subset,
     switch)
@@ -678,5 +678,5 @@ def checked_config(config: ConfigSource | None, name: str = "config") -> DriveCo
     if not isinstance(config, DriveConfig):
         own = "; pass its config" if isinstance(getattr(config, "config", None), DriveConfig) else ""
         raise ConfigError(
-            f"{name} is a {type(config).__name__}; it must be a DriveConfig, or a mapping of its fields{own}")
+            f"{name} is {a_type(type(config))}; it must be a DriveConfig, or a mapping of its fields{own}")
     return config

@@ -71,6 +71,11 @@ def value_text(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
+def a_type(kind: type) -> str:
+    """The name of a type with its article, for a message; spoken, ndarray begins with a vowel, and uint8 does not."""
+    return f"{'an' if kind.__name__.startswith((*'AEIOaeio', 'ndarray')) else 'a'} {kind.__name__}"
+
+
 def bound_text(bound: float) -> str:
     """A bound in digits that parse to the bound itself."""
     text = f"{bound:g}"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .binding import ffi, lib
 from .config import DriveConfig
-from .errors import ConfigError, value_text
+from .errors import ConfigError, a_type, value_text
 from .layout import observation_sets
 from .native_config import native_config
 
@@ -62,7 +62,7 @@ def parts_of(config: DriveConfig, observations: Any) -> Parts:
         ConfigError: the config has another observation type, or `observations` are not its index observations.
     """
     if not isinstance(config, DriveConfig):
-        raise ConfigError(f"config is a {type(config).__name__}; it must be a DriveConfig")
+        raise ConfigError(f"config is {a_type(type(config))}; it must be a DriveConfig")
     if config.observation.type != "index":
         raise ConfigError(f"observation.type is {config.observation.type!r}; it must be 'index'")
     # Where each part lies, and whether the array has that form.

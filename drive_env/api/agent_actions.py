@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from ..action_array import can_cast
 from ..batch import Batch
-from ..errors import ActionError, value_text
+from ..errors import ActionError, a_type, value_text
 
 
 class AgentActions:
@@ -56,7 +56,7 @@ class AgentActions:
         """
         # The values of the driving agents, in order.
         if type(actions) is not dict and not isinstance(actions, Mapping):
-            raise ActionError(f"actions is a {type(actions).__name__}; it must be a dict by agent")
+            raise ActionError(f"actions is {a_type(type(actions))}; it must be a dict by agent")
         pick = self._pick or self._find_acting()
         try:
             values = pick(actions)

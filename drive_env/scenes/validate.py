@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..binding import lib
-from ..errors import SceneError, bound_text, outside_text, value_text
+from ..errors import SceneError, a_type, bound_text, outside_text, value_text
 from .coordinates import first_index
 from .file_layout import KINDS
 from .limits import (
@@ -68,7 +68,7 @@ def validate_scene(scene: Scene) -> Scene:
         SceneError: names the scene, the place of the first fault, the value and the range.
     """
     if not isinstance(scene, Scene):
-        raise SceneError(f"scene is a {type(scene).__name__}; it must be a Scene")
+        raise SceneError(f"scene is {a_type(type(scene))}; it must be a Scene")
     try:
         _check_head(scene)
         _check_objects(scene.objects)
@@ -318,7 +318,7 @@ def _check_references(scene):
 
 def _check_type(name, value, kind):
     if not isinstance(value, kind):
-        raise SceneError(f"{name} is a {type(value).__name__}; it must be a {kind.__name__}")
+        raise SceneError(f"{name} is {a_type(type(value))}; it must be {a_type(kind)}")
 
 
 def _check_array(name, array, dtype, shape):

@@ -149,7 +149,7 @@ def test_the_defaults_of_the_old_id_are_those_of_the_config():
     ({"config": {"reward": {"goal": 1e9}}}, ConfigError, r"reward.goal is 1000000000.0; it must be a number in \["),
     ({"config": {"agents_per_world": 2}}, ConfigError, "agents_per_world is 2; this API has 1"),
     ({"config": [3]}, ConfigError, "config is a list; it must be a DriveConfig, or a mapping"),
-    ({"defaults": 3}, ConfigError, "defaults is a int; it must be a DriveConfig, or a mapping"),
+    ({"defaults": 3}, ConfigError, "defaults is an int; it must be a DriveConfig, or a mapping"),
     ({"defaults": {"dt_s": 0}}, ConfigError, "dt_s is 0; it must be a number in"),
 ])
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])

@@ -348,7 +348,7 @@ def test_a_pickled_adapter_goes_on_bit_for_bit():
     ({"num_worlds": 0}, "num_worlds is 0"), ({"agents": "some"}, "agents is 'some'"),
     ({"agents": ["ego"]}, "agents is"),
     ({"render_mode": "human"}, "render_mode is 'human'"), ({"config": DriveConfig(agents_per_world=2)}, "agents='all'"),
-    ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'"), ({"config": 2}, "config is a int"),
+    ({"config": {"trials": 2}}, "DriveConfig has no field 'trials'"), ({"config": 2}, "config is an int"),
 ])
 def test_a_choice_not_offered_is_refused_with_what_is(settings, complaint):
     with pytest.raises(ConfigError, match=complaint):

@@ -27,7 +27,7 @@ def track(first, second):
 
 
 BROKEN = {
-    "name is a int": {"name": 3},
+    "name is an int": {"name": 3},
     "generated is a str": {"generated": "no"},
     "report is a NoneType": {"report": None},
     "dt_s is 0": {"dt_s": 0},
@@ -42,7 +42,7 @@ BROKEN = {
     "tracks_to_predict is a list": {"tracks_to_predict": [0]},
     "objects_of_interest holds -1": {"objects_of_interest": (0, -1)},
     "objects_of_interest is a NoneType": {"objects_of_interest": None},
-    "scenario_id is a int": {"scenario_id": 5},
+    "scenario_id is an int": {"scenario_id": 5},
     "objects.id is int32": {"objects": {"id": i4(0)}},
     "objects.kind[0] is 5; it must be one of 1 vehicle": {"objects": {"kind": np.array([5], np.uint8)}},
     "objects.kind[0] is 0": {"objects": {"kind": np.zeros(1, np.uint8)}},
@@ -52,7 +52,7 @@ BROKEN = {
     "objects.length_m has shape (2,)": {"objects": {"length_m": f4(1, 1)}},
     "objects.goal_m[0, 1] is inf": {"objects": {"goal_m": np.array([[0, np.inf]], np.float32)}},
     "objects.goal_m has shape (2,); it must have shape (1, 2)": {"objects": {"goal_m": f4(0, 0)}},
-    "objects.valid is a NoneType; it must be a ndarray": {"objects": {"valid": None}},
+    "objects.valid is a NoneType; it must be an ndarray": {"objects": {"valid": None}},
     "objects.valid is uint8": {"objects": {"valid": np.ones((2, 1), np.uint8)}},
     "0 frames": {"objects": {name: np.zeros((0, 1), kind) for name, kind in (
         ("valid", bool), ("x_m", "f4"), ("y_m", "f4"), ("heading_rad", "f4"), ("vx_mps", "f4"),
@@ -98,7 +98,7 @@ BROKEN = {
 
 BROKEN_CONTROLS = {
     "traffic_controls is a str; it must be a TrafficControls": "none",
-    "traffic_controls.kind is a NoneType; it must be a ndarray": {"kind": None},
+    "traffic_controls.kind is a NoneType; it must be an ndarray": {"kind": None},
     "traffic_controls.kind is int32; it must be uint8": {"kind": i4(1, 1, 2)},
     "traffic_controls.kind[1] is 4; it must be one of 1 light, 2 stop, 3 yield":
         {"kind": np.array([1, 4, 2], np.uint8)},

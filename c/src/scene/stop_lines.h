@@ -1,5 +1,5 @@
-/* Which stop lines do paths cross, and where? Those of the lights and signs
- * that apply to a lane that the path follows. The last line before a zone, where paths cross, is the zone's. */
+/* Which stop lines do paths cross, and where? Those of the lights and signs that apply to a lane that the path follows.
+ * The last line before a zone, where paths cross, is the zone's. */
 #ifndef DRV_STOP_LINES_H
 #define DRV_STOP_LINES_H
 

@@ -132,7 +132,7 @@ def _continued(rng, stage, at, wish, road) -> Stage | None:
     for new in [block] if before == lanes else [taper(before, lanes, road), block]:
         # At its first socket, to the one of the last block, or to the other end of the taper.
         number = len(placed) - 1
-        pose = placed[number].block.sockets[socket].pose.seen_from(placed[number].frame)
+        pose = placed[number].block.sockets[socket].pose.from_frame(placed[number].frame)
         own = _placed(new, frame_at(pose, new.sockets[0]), (number, socket))
         if overlap(joined([own.area, *own.ends[1:]]), _occupied(placed, (number, socket))):
             return None

@@ -49,7 +49,7 @@ class Pose(NamedTuple):
         return Pose(self.x_m + ahead_m * cosine - left_m * sine, self.y_m + ahead_m * sine + left_m * cosine,
                     self.heading_rad + turn_rad)
 
-    def seen_from(self, frame: Pose) -> Pose:
+    def from_frame(self, frame: Pose) -> Pose:
         """This pose, which is relative to `frame`, in the coordinates in which `frame` is given."""
         return frame.moved(self.x_m, self.y_m, self.heading_rad)
 
@@ -169,7 +169,7 @@ class Path(NamedTuple):
 
     def moved(self, frame: Pose) -> Path:
         """The path, which is relative to `frame`, in the coordinates in which `frame` is given."""
-        return self._replace(start=self.start.seen_from(frame))
+        return self._replace(start=self.start.from_frame(frame))
 
     def mirrored(self) -> Path:
         """Its mirror image, y to -y."""

@@ -6,7 +6,7 @@ import os
 import stat
 import zlib
 
-from ...errors import SceneError
+from ...errors import SceneError, a_type
 from ..json_text import HEAD_BYTES, looks_like_json, parsed_bytes_at_most
 from ..metadata import as_text
 
@@ -69,7 +69,7 @@ def read_file(path: str | os.PathLike) -> tuple[str, bytes]:
     except TypeError:
         name = path
     if not isinstance(name, str):
-        raise SceneError(f"path is a {type(name).__name__}; it must be a str or a path of str")
+        raise SceneError(f"path is {a_type(type(name))}; it must be a str or a path of str")
     try:
         status = os.stat(name)
         if not stat.S_ISREG(status.st_mode):

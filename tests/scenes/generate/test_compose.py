@@ -56,7 +56,7 @@ def check_joints_and_gaps(placed, what):
     # The curbs of blocks are apart, except within a road's width of where they are joined.
     at = [points_of(own) for own in placed]
     for number, own in enumerate(placed):
-        joint = own.block.sockets[0].pose.seen_from(own.frame)
+        joint = own.block.sockets[0].pose.from_frame(own.frame)
         for other in range(number):
             away = np.hypot(at[number][:, None, 0] - at[other][:, 0], at[number][:, None, 1] - at[other][:, 1])
             gap_m = away - at[number][:, None, 2] - at[other][:, 2]
@@ -135,7 +135,7 @@ def test_a_block_has_the_parameters_that_are_given():
     """By closed forms: the end of a bend to the right, and the road behind it."""
     placed = chain(Rng(0), lambda _: Wish("C", (("radius_m", 30.0), ("angle_deg", 60.0), ("side", "right"),
                                                 ("length_m", 50.0))), 1, 1, ROAD)
-    end = placed[1].block.sockets[1].pose.seen_from(placed[1].frame)
+    end = placed[1].block.sockets[1].pose.from_frame(placed[1].frame)
     sine, cosine = math.sin(math.pi / 3), math.cos(math.pi / 3)
     assert end.x_m == pytest.approx(FIRST_M + 30.0 * sine + 50.0 * cosine)
     assert end.y_m == pytest.approx(-30.0 * (1.0 - cosine) - 50.0 * sine)

@@ -138,10 +138,10 @@ def test_chords_of_samples_keep_to_the_curve(curve):
     (Pose(0.0, 12.0, math.pi), 6 * math.pi), (Pose(-5.0, -12.0, -math.pi), 6 * math.pi + 5.0)])
 def test_a_path_between_poses_ends_there(end, length_m):
     start = Pose(4.0, 7.0, 1.3)
-    path = between(start, end.seen_from(start))
+    path = between(start, end.from_frame(start))
     found = path.end
-    assert found[:2] == pytest.approx(end.seen_from(start)[:2], abs=1e-12)
-    assert math.cos(found.heading_rad - end.seen_from(start).heading_rad) == pytest.approx(1.0, abs=1e-15)
+    assert found[:2] == pytest.approx(end.from_frame(start)[:2], abs=1e-12)
+    assert math.cos(found.heading_rad - end.from_frame(start).heading_rad) == pytest.approx(1.0, abs=1e-15)
     assert len([piece for piece in path.pieces if piece.start_per_m]) <= 1 and len(path.pieces) <= 2
     if length_m is not None:
         assert path.length_m == pytest.approx(length_m)

@@ -141,7 +141,7 @@ def frame_at(pose: Pose, socket: Socket) -> Pose:
     """The frame of a block whose socket meets the one at a pose."""
     facing = pose.reversed()
     turn_rad = facing.heading_rad - socket.pose.heading_rad
-    at = socket.pose._replace(heading_rad=0.0).seen_from(Pose(0.0, 0.0, turn_rad))
+    at = socket.pose._replace(heading_rad=0.0).from_frame(Pose(0.0, 0.0, turn_rad))
     return Pose(facing.x_m - at.x_m, facing.y_m - at.y_m, turn_rad)
 
 
