@@ -36,6 +36,12 @@ def test_a_table_equals_the_one_generated_from_the_code(page, name):
     assert text == with_table(text, name, TABLES[page, name]()), "run: python tests/test_docs.py"
 
 
+@pytest.mark.parametrize("inside", ["\n", "\n\n", "\n| old |\n\n"])
+def test_a_written_table_replaces_what_is_between_its_markers_alone(inside):
+    page = "before\n\n<!-- table: one -->\n{}<!-- end of table -->\n\nbehind\n\n<!-- end of table -->\n"
+    assert with_table(page.format(inside), "one", "| new |\n") == page.format("\n| new |\n\n")
+
+
 def examples(page):
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 

@@ -376,10 +376,11 @@ TABLES = {
 
 def with_table(text, name, content):
     """The page with the table between its two markers."""
-    begin, end = f"<!-- table: {name} -->\n\n", "\n<!-- end of table -->"
-    before, _, rest = text.partition(begin)
-    assert rest, f"{begin.strip()} is missing"
-    return before + begin + content + end + rest.partition(end)[2]
+    begin, end = f"<!-- table: {name} -->\n", "<!-- end of table -->"
+    before, has_begin, rest = text.partition(begin)
+    inside, has_end, behind = rest.partition(end)
+    assert has_begin and has_end and "<!-- table: " not in inside, f"{begin.strip()} or its {end} is missing"
+    return f"{before}{begin}\n{content}\n{end}{behind}"
 
 
 def write_tables():
