@@ -1,5 +1,7 @@
 """What does a critic observe that its agent must not?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scripted_scenes import IGNORE_ALL, batch_of, drive, driver, log_replay, play_randomly, stage
@@ -43,6 +45,30 @@ def test_the_own_goal_is_there_where_the_agent_does_not_observe_it():
         assert direction == pytest.approx(np.array(expected) / distance_m, abs=1e-5)
         own = batch.observation_layout()
         assert not batch.observations[:, own["ego/goal_x"].offset:own["ego/goal_distance"].offset + 1].any()
+
+
+def test_goals_that_need_a_heading_show_it_in_the_frame_of_the_agent():
+    """One goal has a heading of its own, one that of its lane, and one is on no lane."""
+    cars = [driver(0.0, 0.0, 0.4, goal_m=(60.0, 0.0)), driver(0.0, 20.0, -1.0, goal_m=(50.0, 20.0)),
+            driver(0.0, 40.0, 2.0, goal_m=(70.0, 90.0))]
+    scene = stage(cars, [("lane", [(0.0, 20.0), (100.0, 20.0)])])
+    objects = replace(scene.objects, goal_heading_rad=np.float32([2.5, np.nan, np.nan]))
+    expected_rad = [2.5, 0.0, None]
+    settings = {"critic_observations": True, "trial_steps": 20, **IGNORE_ALL}
+    batch = batch_of(replace(scene, objects=objects), goal_heading_tolerance_rad=0.3,
+                     observation={"goals": 1, "partners": 2}, **settings)
+    for _ in play(batch, 8):
+        heading_rad = batch.vehicles()["heading_rad"].astype(float)
+        for agent in range(3):
+            partners = [other for other in range(3) if other != agent]  # slots are in ascending order
+            for slot, of in [(None, agent), *enumerate(partners)]:
+                name = "critic/goal_heading" if slot is None else "partner_goals/heading"
+                found = [feature(batch, f"{name}_{axis}")[agent, slot or 0] for axis in "xy"]
+                angle_rad = None if expected_rad[of] is None else expected_rad[of] - heading_rad[agent]
+                vector = (0.0, 0.0) if angle_rad is None else (np.cos(angle_rad), np.sin(angle_rad))
+                assert found == pytest.approx(vector, abs=1e-5)
+    plain = batch_of(scene, observation={"goals": 1, "partners": 2}, **settings)
+    assert not [name for name in plain.critic_layout() if "heading" in name]
 
 
 @pytest.mark.parametrize("time_left, of_agent, of_critic", [("off", False, False), ("actor", True, True),
@@ -129,11 +155,12 @@ def test_infos_have_the_vector_on_request():
     assert many.reset(seed=4)[1]["critic_observations"].shape == (2, size)
 
 
-@pytest.mark.parametrize("partners, has_hidden, size", [(0, False, 7), (3, False, 16), (3, True, 23)])
-def test_the_layout_fills_the_vector(partners, has_hidden, size):
+@pytest.mark.parametrize("partners, has_hidden, tolerance_rad, size", [
+    (0, False, None, 7), (3, False, None, 16), (3, True, None, 23), (3, True, 0.2, 31)])
+def test_the_layout_fills_the_vector(partners, has_hidden, tolerance_rad, size):
     hidden = {"steering_gain": (0.5, 1.5)} if has_hidden else {}
-    with batch_of(stage([driver()]), critic_observations=True, observation={"partners": partners},
-                  hidden=hidden) as batch:
+    with batch_of(stage([driver()]), critic_observations=True, observation={"partners": partners, "goals": 1},
+                  goal_heading_tolerance_rad=tolerance_rad, hidden=hidden) as batch:
         floats = np.concatenate([np.arange(size)[found.slice] for found in batch.critic_layout().values()])
         assert sorted(floats) == list(range(size)) and batch.critic_observations.shape == (1, size)
 
