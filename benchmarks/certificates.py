@@ -80,9 +80,7 @@ DEMANDS = dict.fromkeys(CASES, Bounds()) | dict.fromkeys(
     ("merge", "narrow", "narrow, priority", "t_junction", "roundabout"), Bounds(constant=0.5))
 """What a certificate demands: of the scenes named, also that most cars have to steer or to brake."""
 
-NOT_YET = {
-    "two_way, must_overtake": Bounds(alone=0.0, together=0.0),
-}
+NOT_YET: dict[str, Bounds] = {}
 """Bounds of scenes that `LaneDriver` does not solve yet, which guard what it does reach."""
 
 BOUNDS = DEMANDS | NOT_YET

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..binding import lib
 from ..scenes.scene import ROAD_KIND_CODES, Scene
 
-LANE_REACH_M = 15.0
+LANE_REACH_M = float(lib.DRV_ROUTE_REACH_M)
 """A point farther than this from every lane has no lane, as in the core's routes."""
 
 CANDIDATE_MARGIN_M = 2.0
@@ -23,9 +24,12 @@ meet."""
 SAME_WAY_COS = 0.5
 """60 degrees, between a vehicle and the lane that it starts on."""
 
-BESIDE_RANGE_M, BESIDE_COS = (2.5, 5.0), 0.98
+BESIDE_RANGE_M, BESIDE_COS = (lib.DRV_NEAREST_LANE_CM / 100, lib.DRV_FARTHEST_LANE_CM / 100), 0.98
 """Range of the distance between the centres of two lanes side by side, the same as for lane changes of rule-based
 vehicles, and the least cosine of the angle between them."""
+
+LONGITUDINAL_M = lib.DRV_BESIDE_CM / 100
+"""How far along a lane the nearest point of the one beside it may be, the same as for rule-based vehicles."""
 
 PITCH_M = 4.0
 """Distance of the places at which lanes are compared."""
@@ -273,7 +277,7 @@ def _side_by_side(points_m, ahead, line, nearest_m=BESIDE_RANGE_M[0]):
     foot = line[best] + along[:, None] * step[best]
     across = points_m - foot
     longitudinal_m = np.abs(across[:, 0] * ahead[:, 0] + across[:, 1] * ahead[:, 1])
-    is_beside = aligned & (near_m >= nearest_m) & (near_m <= BESIDE_RANGE_M[1]) & (longitudinal_m < 0.5)
+    is_beside = aligned & (near_m >= nearest_m) & (near_m <= BESIDE_RANGE_M[1]) & (longitudinal_m <= LONGITUDINAL_M)
     return _arcs(line)[best] + along * length_m[best], is_beside
 
 

@@ -29,6 +29,7 @@ typedef struct drv_lane_driver_setup {
     const float *change_from_m, *change_to_m; /* an entry per path */
     drv_scene *lane_scene; /* the same scene with its lane graph, which tells the lanes that lights and signs apply to;
                               NULL: they apply to every path that crosses their lines, unless `scene` has it */
+    int32_t overtakes; /* 1: agents pass slow vehicles on the oncoming lane, where the scene has a lane graph; else 0 */
 } drv_lane_driver_setup;
 
 /* Creates a driver, which retains the scene. */

@@ -50,6 +50,14 @@ enum {
     DRV_GROUND_LIMIT_M = 50100,
     /* Largest distance of an agent or a goal from the centre line of its lane. */
     DRV_LANE_REACH_M = 5,
+    /* Largest distance of the ends of a route from the centre lines of its lanes: parking lots are beside them. */
+    DRV_ROUTE_REACH_M = 15,
+    /* Distance between the middles of two lanes side by side. */
+    DRV_NEAREST_LANE_CM = 250,
+    DRV_FARTHEST_LANE_CM = 500,
+    /* How far along a lane the nearest point of the one beside it may be: farther away, it is an end of that lane,
+     * which does not go on. */
+    DRV_BESIDE_CM = 50,
     /* Time for which collisions are forecast; the largest time to collision. Published with nuPlan's metric. */
     DRV_COLLISION_HORIZON_S = 3,
     /* Gap of an agent that no vehicle came near in a trial; the largest gap. */

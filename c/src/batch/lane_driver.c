@@ -105,6 +105,10 @@ static bool make_paths(drv_lane_driver *driver, const drv_lane_driver_setup *set
         drv_stop_lines_create(&controls, lanes, &driver->paths, &driver->zones, NULL, &driver->stop_lines, &bytes);
     drv_memory_release(ending.point_start);
     if (!is_complete) return false;
+    const bool has_others = scene->vehicle_count > agents && driver->paths.point_count > 0;
+    if (setup->overtakes && has_others && lanes->point_start &&
+        !drv_oncoming_create(lanes, &driver->paths, &driver->zones, &driver->oncoming_m))
+        return false;
 
     /* the zones of each */
     int32_t zone = 0;
@@ -117,14 +121,17 @@ static bool make_paths(drv_lane_driver *driver, const drv_lane_driver_setup *set
 
 static void release(drv_lane_driver *driver) {
     drv_memory_release(driver->paths.point_start); /* the starts of the blocks */
+    drv_memory_release(driver->oncoming_m);
     drv_memory_release(driver->zones.next);
     drv_memory_release(driver->stop_lines.start);
     drv_memory_release(driver);
 }
 
 drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_driver **out, char *message) {
-    /* check the paths */
+    /* check the numbers */
     drv_scene *scene = setup->scene;
+    if (setup->overtakes != 0 && setup->overtakes != 1)
+        return drv_fail(message, DRV_ERROR_CONFIG, "overtakes is %d; it must be 0 or 1", setup->overtakes);
     const int32_t agents = scene->num_agents, vehicles = scene->vehicle_count;
     for (int32_t agent = 0; agent < agents; agent++) {
         const drv_status status = check_paths(setup, agent, message);
@@ -139,6 +146,7 @@ drv_status drv_lane_driver_create(const drv_lane_driver_setup *setup, drv_lane_d
     lay_out(driver, (uint8_t *)driver, agents, paths, vehicles);
     driver->window.count = agents;
     driver->window.z_m = NULL;
+    driver->oncoming_m = NULL;
     for (int32_t agent = 0; agent <= agents; agent++) driver->window.point_start[agent] = agent * DRV_WINDOW_POINTS;
 
     /* make the paths */

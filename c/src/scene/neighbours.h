@@ -1,4 +1,4 @@
-/* How far beside a path is the next lane of its direction? */
+/* How far beside a path is the next lane of its direction, or the oncoming one? */
 #ifndef DRV_NEIGHBOURS_H
 #define DRV_NEIGHBOURS_H
 
@@ -22,5 +22,10 @@ typedef struct drv_neighbours {
  * memory. */
 bool drv_neighbours_create(const drv_lanes *lanes, const drv_paths *paths, const drv_zones *zones, drv_arena *arena,
                            drv_neighbours *out, uint64_t *bytes);
+
+/* Finds the oncoming lanes to the left of paths: for each of their points the metres to the left to the middle of that
+ * lane, 0 where there is none, and near places where paths cross. The array is a block of its own; false if out of
+ * memory. */
+bool drv_oncoming_create(const drv_lanes *lanes, const drv_paths *paths, const drv_zones *zones, float **offset_m);
 
 #endif

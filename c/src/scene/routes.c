@@ -17,7 +17,7 @@ enum {
 };
 
 /* A point farther than this from every lane has no lane, as in a parking lot or a driveway. */
-static const double lane_reach_m = 15.0;
+static const double lane_reach_m = DRV_ROUTE_REACH_M;
 /* Lanes overlap in junctions, and logged vehicles deviate from lane centres: lanes up to this much farther away than
  * the nearest one are candidates, too. Less than a lane width, so that the opposite lane is no candidate. */
 static const double candidate_margin_m = 2.0;

@@ -9,6 +9,7 @@
 #include "step/dynamics.h"
 #include "step/height.h"
 #include "step/on_map.h"
+#include "step/overtaking.h"
 #include "step/path_choice.h"
 #include "step/path_nearest.h"
 #include "step/path_place.h"
@@ -25,9 +26,9 @@ static const float coarse_turn_rad = 0.05f, coarse_aim_m = 8.0f;
 /* Vehicles that will not drive on are passed on the left: lateral gap, and length of the ramp by which the path gets
  * there. */
 static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
-/* Sideways speed of an agent that changes lanes, the steepest slope to the other lane, and how far beside its path it
- * counts as on it. */
-static const float sideways_mps = 1.2f, steepest_slope = 0.25f, aligned_m = 0.3f;
+/* Sideways speed of an agent that changes lanes, and of one that overtakes, which has less time; the steepest slope to
+ * the other lane, and how far beside its path it counts as on it. */
+static const float sideways_mps = 1.2f, overtaking_sideways_mps = 2.0f, steepest_slope = 0.25f, aligned_m = 0.3f;
 /* Points behind an agent at which a vehicle still moves its path. */
 enum { PASSED_POINTS = 8 };
 /* Of a vehicle ahead that is no driving agent, the distance that it drives in this time counts as free. */
@@ -119,17 +120,20 @@ static void shift_window(drv_paths *window, int32_t start, const float *left_m) 
     }
 }
 
-/* Shifts the points of a window so that they lead an agent beside its path there, along a straight line. */
-static void shift_to(const drv_world *world, drv_paths *window, int32_t start, float ahead_m, int32_t agent,
-                     float left_m) {
+/* Shifts the points of a window so that they lead an agent along a straight line to its place beside its path, which is
+ * its path itself unless it overtakes. */
+static void shift_to_place(const drv_world *world, drv_paths *window, int32_t start, float ahead_m, int32_t agent,
+                           const drv_driven *own) {
     const float least_slope = 0.6f * first_turn_rad(world, agent); /* of which the steering takes notice */
+    const float across_mps = drv_overtakes(own) ? overtaking_sideways_mps : sideways_mps;
     const float slope =
-        drv_clip(sideways_mps / drv_larger(1.0f, world->speed_mps[agent]), least_slope, steepest_slope);
+        drv_clip(across_mps / drv_larger(1.0f, world->speed_mps[agent]), least_slope, steepest_slope);
+    const float left_m = own->left_m - own->beside_m;
     float shift_m[DRV_WINDOW_POINTS];
     for (int32_t i = 0; i < DRV_WINDOW_POINTS; i++) {
         const float driven_m = drv_larger(0.0f, (float)i * drv_path_pitch_m - ahead_m);
         const float rest_m = drv_larger(0.0f, fabsf(left_m) - slope * driven_m);
-        shift_m[i] = left_m < 0.0f ? -rest_m : rest_m;
+        shift_m[i] = own->beside_m + (left_m < 0.0f ? -rest_m : rest_m);
     }
     shift_window(window, start, shift_m);
 }
@@ -163,9 +167,9 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     *shift_m = 0.0f;
     for (int32_t i = 0; is_blocked && i < DRV_WINDOW_POINTS; i++) *shift_m = drv_larger(*shift_m, left_m[i]);
     if (is_blocked) shift_window(window, to, left_m);
-    if (drv_changes_path(driver, world, agent) && fabsf(own->left_m) > aligned_m) {
-        shift_to(world, window, to, ahead_m, agent, own->left_m);
-        *shift_m += fabsf(own->left_m);
+    if (drv_overtakes(own) ? !is_blocked : drv_changes_path(driver, world, agent) && fabsf(own->left_m) > aligned_m) {
+        shift_to_place(world, window, to, ahead_m, agent, own);
+        *shift_m += drv_larger(fabsf(own->left_m), own->beside_m);
     }
     return ahead_m;
 }
@@ -384,6 +388,7 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
         const float speed_mps = world->speed_mps[agent], look_ahead_m = drv_look_ahead_m(speed_mps);
         float shift_m;
         drv_path_choose(world, scratch, driver, agent);
+        drv_overtaking_choose(world, scratch, driver, agent);
         own->ahead_m = fill_window(world, driver, agent, standing, &shift_m);
         own->corridor = drv_corridor_of(world, &driver->window, agent, own->ahead_m, agent, look_ahead_m);
         own->corridor.shift_m = shift_m;

@@ -32,6 +32,8 @@ typedef struct drv_driven {
     int32_t path;  /* that it follows */
     float path_m;  /* of the agent, along its path */
     float left_m;  /* by which it is to the left of it */
+    float beside_m;   /* where it is to be, to the left of its path: on the oncoming lane while it overtakes, else 0 */
+    float oncoming_m; /* the middle of that lane; 0 where it is on its path and stays there */
     drv_wish wish; /* to change to another path */
     float ahead_m; /* along its window from the first point */
     float top_mps; /* the speed of the path there */
@@ -59,6 +61,8 @@ struct drv_lane_driver {
     int32_t *path_start;       /* the paths of agent i are path_start[i] to path_start[i + 1] */
     float *change_from_m, *change_to_m; /* where each changes to the next one, along the path */
     float *width_m;            /* of the agent of each path */
+    float *oncoming_m;         /* of each point of the paths, to the middle of the oncoming lane on the left; 0: there
+                                  is none; NULL where agents do not overtake; in a block of its own */
     drv_zones zones;           /* where the paths cross before their goals; in a block of their own */
     int32_t *zone_start;       /* the zones of path i are zone_start[i] to zone_start[i + 1] */
     drv_stop_lines stop_lines; /* that the paths cross; in a block of their own */

@@ -77,6 +77,7 @@ typedef struct passage {
     /* OUTSIDE: it can wait; IN_ZONE, which includes being too fast to stop, and ON_PART: it goes on */
     int32_t place;
     int32_t priority; /* -1 at a sign, 0 if it stands, else 1 */
+    bool goes_on; /* the other one stands, and it is too fast to stop */
     float turn_s; /* when it is where it waits: the order of those outside */
 } passage;
 
@@ -103,8 +104,16 @@ static passage passage_of(const drv_driven *own, crossed_part part) {
     return out;
 }
 
+/* Whether an agent is too fast to stop where it waits, while the other one stands: that one would start, and both would
+ * be on their way. */
+static bool passes_before_standing(const drv_driven *own, const passage *of_own, const drv_driven *other) {
+    return other->follower.speed_mps < drv_rests_below_mps && own->follower.speed_mps >= drv_rests_below_mps &&
+           !drv_can_stop(&own->follower, of_own->gap_m);
+}
+
 /* Whether the agent of the first passage goes before that of the second; `is_lower`: its index is lower. */
 static bool goes_first(const passage *own, const passage *other, bool is_lower) {
+    if (own->goes_on != other->goes_on) return own->goes_on;
     if (own->place != other->place) return own->place > other->place;
     if (own->priority * other->priority < 0) return own->priority > 0;
     return own->turn_s < other->turn_s || (own->turn_s == other->turn_s && is_lower);
@@ -165,7 +174,9 @@ static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t
     const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
     find_crossing(&driver->window, a, b, drv_larger(drv_min_crossing_distance_m, apart_m), &a_part, &b_part);
     if (a_part.last < 0) return;
-    const passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
+    passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
+    of_a.goes_on = passes_before_standing(a, &of_a, b);
+    of_b.goes_on = passes_before_standing(b, &of_b, a);
 
     /* the second one waits */
     const bool a_is_first = passes_standing(a, b, &of_b) ||

@@ -35,6 +35,7 @@
 #include "step/metrics.c"
 #include "step/observe.c"
 #include "step/on_map.c"
+#include "step/overtaking.c"
 #include "step/partners.c"
 #include "step/path_choice.c"
 #include "step/path_nearest.c"

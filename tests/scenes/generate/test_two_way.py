@@ -79,10 +79,24 @@ def test_a_goal_that_needs_overtaking_is_beyond_all_that_stay_behind():
             assert (goal_m > last_m + 2.0).all() if must else (goal_m < last_m - 20.0).all()
 
 
-def test_without_overtaking_near_goals_are_reached_and_far_ones_are_not():
-    for agents in (1, 2):
-        assert goal_share("two_way", range(16), "lane", agents=agents) == 1.0
-        assert goal_share("two_way", range(16), "lane", agents=agents, must_overtake=True) == 0.0
+@pytest.mark.parametrize("slow", [1, 3])
+def test_a_car_that_stays_behind_reaches_a_near_goal_and_no_far_one(slow):
+    assert goal_share("two_way", range(8), follows, agents=1, slow=slow) == 1.0
+    assert goal_share("two_way", range(8), follows, agents=1, slow=slow, must_overtake=True) == 0.0
+
+
+def follows(batch):
+    """Keeps its lane, and behind the last slow vehicle."""
+    def act():
+        x_m, _, _, _, _ = agents_of(batch)
+        wanted_mps = np.full(len(x_m), LIMIT_MPS)
+        for world in range(batch.num_worlds):
+            cars = batch.vehicles(world)
+            ahead_m = cars["x_m"][cars["present"] & (cars["y_m"] < 0.0) & (cars["x_m"] > x_m[world])]
+            if len(ahead_m):
+                wanted_mps[world] = min(LIMIT_MPS, 10.0 + 0.5 * (ahead_m.min() - x_m[world] - 12.0))
+        return towards(batch, np.stack([x_m + 18.0, np.full(len(x_m), -1.75)], axis=1), wanted_mps)
+    return act
 
 
 def overtakes(batch):
