@@ -132,6 +132,22 @@ class NativeBatch:
         check(lib.drv_batch_copy_world(self.handle, world, ffi.from_buffer(block), message), message)
         return {name: view[0] for name, view in self.state_views(block).items()}
 
+    def goals(self, world: int, capacity: int) -> tuple[np.ndarray, np.ndarray]:
+        """The current goal of every agent of a world and those that will follow it, `capacity` at most.
+
+        Returns:
+            (agents, capacity, 3) float32 x_m, y_m and height of the road, NaN without heights; 0 where there is no such
+            goal. (agents,) int32 how many each has.
+
+        Raises:
+            CallError: the batch is closed, a step is in flight, or another thread is in a call.
+        """
+        goals_m = np.zeros((self.agents_per_world, capacity, 3), np.float32)
+        counts, message = np.zeros(self.agents_per_world, np.int32), per_thread.message
+        check(lib.drv_batch_goals(self.handle, world, capacity, ffi.from_buffer("float[]", goals_m),
+                                  ffi.from_buffer("int32_t[]", counts), message), message)
+        return goals_m, counts
+
     def drive(self, first: int, count: int, drivers: list[Any]) -> tuple[np.ndarray, np.ndarray]:
         """Acceleration, m/s2, and wheel angle, rad, of every agent of `count` worlds, float32; 0 for those that wait.
 

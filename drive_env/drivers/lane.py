@@ -11,7 +11,14 @@ from ..binding import ffi
 from ..errors import checked_int
 from ..sub_batch import check_is_whole
 from .controls import actions_of, check_controls
-from .reference_path import native_driver
+from .lane_changes import ReferencePath
+from .reference_path import Plan, Planner, native_driver
+
+LEGS = 2
+"""Goals that a path leads to: the present one, and the next one, so that the driver is ready for what follows it."""
+
+PATHS_KEPT = 16384
+"""Of agents and goals, by a driver."""
 
 
 class LaneDriver:
@@ -27,17 +34,22 @@ class LaneDriver:
     * **Lights and signs**, with `traffic_controls`. It stops at red, at yellow if 3 m/s2 suffice, and at stop signs. At
       stop and yield signs it waits for agents that come on a road without one.
     * **Right of way.** Where paths cross, the agent that is inside goes first, then the one that arrives first; the
-      other one waits before the crossing. It enters a crossing only if it can leave it. Of agents that stand and wait
-      for each other in a cycle, the one of lowest index drives on. Where paths join, agents merge in turn (zipper
-      merge), the nearer one first.
+      other one waits before the crossing. One that stands does not start before one that is too fast to stop. An
+      agent enters a crossing only if it can leave it. Of agents that stand and wait for each other in a cycle, the one
+      of lowest index drives on. Where paths join, agents merge in turn (zipper merge), the nearer one first.
     * **Lane changes.** It changes lanes as soon as the gaps ahead and behind on the other lane are at least the sum of
       the gap at rest, half of the headway, and the distance that the faster vehicle needs to brake to the speed of the
-      other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room.
-      It changes lanes to get to its goal only, not to overtake.
+      other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room. It changes lanes to
+      get to its goal only.
+    * **Overtaking**, in generated scenes. On the oncoming lane it passes vehicles that are no agents and drive at less
+      than 75% of the speed of its path, if by a forecast of its accelerations it is back before its goal and at least
+      1.2 s before it meets an oncoming vehicle. It does not overtake near places where paths cross or across stop
+      lines.
 
     Vehicles that stand for ever are passed on the left. Vehicles that are no agents and cross are forecast to drive
     straight on. The driver knows no hidden values, does not reverse, does not park, and gives no priority from the
-    right. The actions are a function of the worlds' current state.
+    right. The actions are a function of the worlds' current state; with `on_goal` "next" also of the places where the
+    agents reached their goals.
 
     Args:
         batch: any batch; `env.batch` for an env.
@@ -51,9 +63,12 @@ class LaneDriver:
         check_is_whole(batch)
         check_controls(batch.config)
         self.batch = batch
-        # The core's drivers by scene and drawn goals (b"" for those of the scene), and the lengths of agents by scene.
-        self._drivers: dict[tuple[int, bytes], Any] = {}
+        # Planners, and the lengths of agents, by scene; paths by scene, agent and goals; the core's drivers by scene and,
+        # where worlds differ in their goals, by world, with these goals.
+        self._planners: dict[int, Planner] = {}
         self._length_m: dict[int, np.ndarray] = {}
+        self._paths: dict[tuple[int, int, bytes], list[ReferencePath]] = {}
+        self._drivers: dict[tuple[int, int], tuple[bytes, Any]] = {}
 
     def act(self, world: int = 0) -> np.ndarray:
         """Actions for the agents of one world, in the form of `batch.actions`; those of agents that wait are arbitrary.
@@ -80,10 +95,10 @@ class LaneDriver:
         batch._check_open()
         scenes = [int(scene) for scene in batch.scene_index[first : first + count]]
         for scene in set(scenes) - set(self._length_m):
-            self._add_lengths(scene)
+            self._add_scene(scene)
 
         # Worlds one by one where they differ in their goals, else in one call.
-        if any(self._follows_draw(scene) for scene in set(scenes)):
+        if any(self._follows_goals(scene) for scene in set(scenes)):
             parts = [batch._core.drive(world, 1, self._drivers_of([scene], world)) for world, scene
                      in enumerate(scenes, first)]
             acceleration_mps2, steering_rad = np.concatenate(parts, axis=1)
@@ -92,10 +107,10 @@ class LaneDriver:
         length_m = np.concatenate([self._length_m[scene] for scene in scenes])
         return actions_of(acceleration_mps2, steering_rad, length_m, batch.config)
 
-    def _follows_draw(self, scene: int) -> bool:
-        """Whether the agents of a scene drive to goals that their episode drew."""
-        has_candidates = len(self.batch.roles[scene].scene.candidate_goals_m) > 0
-        return has_candidates and self.batch.config.observation.goal_reveal_s is None
+    def _follows_goals(self, scene: int) -> bool:
+        """Whether the goals of the agents of a scene are not those of the scene alone: drawn, or one after another."""
+        config, has_candidates = self.batch.config, len(self.batch.roles[scene].scene.candidate_goals_m) > 0
+        return config.on_goal == "next" or has_candidates and config.observation.goal_reveal_s is None
 
     def _drivers_of(self, scenes: list[int], world: int) -> list[Any]:
         """The drivers for a call of the core, one a scene of the batch; `world` has the drawn goals."""
@@ -105,27 +120,48 @@ class LaneDriver:
         return drivers
 
     def _driver(self, scene: int, world: int) -> Any:
-        batch = self.batch
-        drawn_m = self._drawn_m(scene, world) if self._follows_draw(scene) else None
-        key = scene, b"" if drawn_m is None else drawn_m.tobytes()
-        if key not in self._drivers:
-            # Agents may draw more combinations of goals than memory holds paths for.
-            if len(self._drivers) >= batch.num_worlds + len(batch.roles):
-                self._drivers.clear()
+        batch, planner = self.batch, self._planners[scene]
+        follows_goals = self._follows_goals(scene)
+        slot = scene, world if follows_goals else -1
+        plans = self._plans(scene, world) if follows_goals else []
+        goals = b"".join(key for key, _ in plans)
+        if slot not in self._drivers or self._drivers[slot][0] != goals:
+            paths_of = [self._paths_along(scene, agent, *plan) for agent, plan in enumerate(plans)] or [
+                planner.paths(agent, planner.scene_plan(agent)) for agent in range(planner.roles.num_agents)]
             handle = batch._core.scene_handles[scene]
-            self._drivers[key] = native_driver(batch.roles[scene], handle, batch.config, drawn_m)
-        return self._drivers[key]
+            self._drivers[slot] = goals, native_driver(planner, handle, batch.config, paths_of)
+        return self._drivers[slot][1]
 
-    def _drawn_m(self, scene: int, world: int) -> np.ndarray:
-        """(agents, 3) float64, the drawn goals of a world, as `native_driver` takes them."""
-        state, count = self.batch._core.state, self.batch.roles[scene].num_agents
-        columns = [state[name][world][:count] for name in ("goal_x_m", "goal_y_m", "goal_z_m")]
-        if len(columns[2]) == 0:  # no scene of the batch has roads above each other
-            columns[2] = np.full(count, np.nan, np.float32)
-        return np.stack(columns, axis=1).astype(np.float64)
+    def _plans(self, scene: int, world: int) -> list[tuple[bytes, Plan]]:
+        """What each agent of a world is to drive to now, with a key that tells it from its other plans."""
+        # A goal that limits the speed is the end of its path.
+        batch, core = self.batch, self.batch._core
+        legs = LEGS if batch.config.goal_max_speed_mps is None else 1
+        goals_m, counts = core.goals(world, legs)
+        state = {name: core.state[name][world] for name in ("goals_reached", "x_m", "y_m", "heading_rad")}
+        plans = []
+        for agent in range(batch.roles[scene].num_agents):
+            of_agent_m = goals_m[agent, : counts[agent]].astype(np.float64)
+            if len(of_agent_m) == 0:  # before the first reset
+                plans.append((b"", self._planners[scene].scene_plan(agent)))
+                continue
+            reached = int(state["goals_reached"][agent]) if batch.config.on_goal == "next" else 0
+            x_m, y_m, heading_rad = (float(state[name][agent]) for name in ("x_m", "y_m", "heading_rad"))
+            plan = Plan(of_agent_m, (x_m, y_m, heading_rad) if reached else None)
+            plans.append((reached.to_bytes(8, "little") + of_agent_m.tobytes(), plan))
+        return plans
 
-    def _add_lengths(self, scene: int) -> None:
+    def _paths_along(self, scene: int, agent: int, key: bytes, plan: Plan) -> list[ReferencePath]:
+        """The paths of a plan, found once; agents may have more plans than memory holds paths for."""
+        if (scene, agent, key) not in self._paths:
+            if len(self._paths) >= PATHS_KEPT:
+                self._paths.clear()
+            self._paths[scene, agent, key] = self._planners[scene].paths(agent, plan)
+        return self._paths[scene, agent, key]
+
+    def _add_scene(self, scene: int) -> None:
         roles = self.batch.roles[scene]
         agents = roles.objects[: roles.num_agents]
         self._length_m[scene] = np.ones(self.batch.agents_per_world, np.float32)  # absent agents: any length
         self._length_m[scene][: len(agents)] = roles.scene.objects.length_m[agents]
+        self._planners[scene] = Planner(roles)

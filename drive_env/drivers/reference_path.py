@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,20 +33,92 @@ GOAL_SPEED_SHARE, CREEP_MPS = 0.8, 0.1
 """Speed at the goal as a share of `goal_max_speed_mps`, and its lower bound, since a car at rest never arrives."""
 
 
-def native_driver(roles: Roles, scene: Any, config: DriveConfig, drawn_m: np.ndarray | None = None) -> Any:
+class Plan(NamedTuple):
+    """From where an agent is to drive, and to which goals.
+
+    Attributes:
+        goals_m: (n, 3) x_m, y_m and height of the road of each, the height NaN where roads do not lie above each other.
+        pose: x_m, y_m and heading_rad; None: the agent's start.
+    """
+
+    goals_m: np.ndarray
+    pose: tuple[float, float, float] | None = None
+
+
+class Planner:
+    """Finds the paths of the agents of a scene."""
+
+    def __init__(self, roles: Roles) -> None:
+        self.roles, self.net = roles, LaneNet(roles.scene)
+        self.lanes = native_scene(roles, lane_graph=True)
+
+    def scene_plan(self, agent: int) -> Plan:
+        """The one from the agent's start to its goal in the scene."""
+        objects, item = self.roles.scene.objects, self.roles.objects[agent]
+        road_z_m = objects.goal_z_m[item] - 0.5 * objects.height_m[item]  # the road is below the centre
+        return Plan(np.append(objects.goal_m[item], road_z_m)[None].astype(np.float64))
+
+    def paths(self, agent: int, plan: Plan) -> list[ReferencePath]:
+        """The paths along a plan, each of at least 2 points; the last one goes on to the further goals along lanes.
+
+        They follow the shortest route along lanes. Where no lanes lead to the first goal, the path is the object's
+        logged track; without a log, there is one path along each of some lanes side by side; without such lanes, and
+        with a log from elsewhere than the start, the straight line.
+        """
+        roles, item = self.roles, self.roles.objects[agent]
+        frames, half_m = roles.frames, 0.5 * roles.scene.objects.height_m[item]
+        start_z = ANY_HEIGHT if plan.pose else frames.z_m[0, item] - half_m
+        pose = plan.pose or (frames.x_m[0, item], frames.y_m[0, item], frames.heading_rad[0, item])
+        start_m, heading_rad = np.array(pose[:2], np.float64), float(pose[2])
+        ahead = np.array([math.cos(heading_rad), math.sin(heading_rad)])
+
+        # Along lanes, else along lanes side by side, else along the log; from there straight to the goal.
+        goal_m, goal_z = plan.goals_m[0, :2], plan.goals_m[0, 2]
+        found = lane_route_roads(self.lanes, start_m, heading_rad, goal_m, start_z=start_z, goal_z=goal_z)
+        valid = frames.valid[:, item]
+        paths = None
+        if found is not None:
+            paths = [ReferencePath(*found, (0.0, 0.0))]
+        elif plan.pose or np.count_nonzero(valid) == 1:
+            paths = self.net.paths(start_m, ahead, goal_m)
+        if paths is None:
+            log_m = np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
+            line_m = start_m[None] if plan.pose else log_m
+            paths = [ReferencePath(line_m, np.full(len(line_m), -1), (0.0, 0.0))]
+        paths[-1] = _joined(paths[-1], goal_m)
+
+        # On to further goals, as far as lanes lead there from the path's end.
+        for before, after in pairwise(plan.goals_m):
+            step_m = paths[-1].points_m[-1] - paths[-1].points_m[-2] if len(paths[-1].points_m) > 1 else ahead
+            further = lane_route_roads(self.lanes, before[:2], math.atan2(step_m[1], step_m[0]), after[:2],
+                                       start_z=before[2], goal_z=after[2])
+            if further is None:
+                break
+            last = paths[-1]
+            paths[-1] = _joined(ReferencePath(np.concatenate([last.points_m, further[0]]),
+                                              np.append(last.roads, further[1]), last.window_m), after[:2])
+        return [_without_jitter(path, ahead) for path in paths]
+
+
+def _joined(path: ReferencePath, goal_m: np.ndarray) -> ReferencePath:
+    """The path, which goes straight on to a goal that is beside its lane."""
+    if np.linalg.norm(path.points_m[-1] - goal_m) <= OFF_LANE_M:
+        return path
+    return ReferencePath(np.concatenate([path.points_m, goal_m[None]]), np.append(path.roads, path.roads[-1]),
+                         path.window_m)
+
+
+def native_driver(planner: Planner, scene: Any, config: DriveConfig, paths_of: Sequence[list[ReferencePath]]) -> Any:
     """The core's driver of the agents of a scene, a drv_lane_driver that frees itself.
 
     Args:
-        roles: the scene and its agents.
+        planner: of the scene.
         scene: the core's form of it, as the batch plays it.
         config: bounds the speeds.
-        drawn_m: (agents, 3) x_m, y_m and height of the road of the goals to drive to, the height NaN where roads do not
-            lie above each other; None for those of the scene.
+        paths_of: those of each agent.
     """
     # The paths of each agent, and their speeds.
-    lanes, net = native_scene(roles, lane_graph=True), LaneNet(roles.scene)
-    goals_m = _goals_m(roles) if drawn_m is None else drawn_m
-    paths_of = [reference_paths(roles, lanes, net, agent, goals_m[agent]) for agent in range(roles.num_agents)]
+    roles, lanes = planner.roles, planner.lanes
     paths = [path for of_agent in paths_of for path in of_agent]
     points = np.concatenate([*(path.points_m for path in paths), np.zeros((0, 2))]).astype(np.float32)
     arrays = {
@@ -63,54 +137,11 @@ def native_driver(roles: Roles, scene: Any, config: DriveConfig, drawn_m: np.nda
     pointers = {name: ffi.from_buffer("int32_t[]" if array.dtype == np.int32 else "float[]", array)
                 for name, array in arrays.items()}
     setup = ffi.new("drv_lane_driver_setup *", dict(scene=scene, lane_scene=lanes, goal_mps=goal_mps,
-                                                    goal_reach_m=config.goal_radius_m, **pointers))
+                                                    goal_reach_m=config.goal_radius_m,
+                                                    overtakes=int(roles.scene.generated), **pointers))
     out, message = ffi.new("drv_lane_driver **"), per_thread.message
     check(lib.drv_lane_driver_create(setup, out, message), message)
     return ffi.gc(out[0], lib.drv_lane_driver_free)
-
-
-def _goals_m(roles: Roles) -> np.ndarray:
-    """(agents, 3) float64, as `drawn_m` of `native_driver`, of the goals of the scene."""
-    objects, items = roles.scene.objects, roles.objects[: roles.num_agents]
-    road_z_m = objects.goal_z_m[items] - 0.5 * objects.height_m[items]  # the road is below the centre
-    return np.concatenate([objects.goal_m[items], road_z_m[:, None]], axis=1).astype(np.float64)
-
-
-def reference_paths(roles: Roles, lanes: Any, net: LaneNet, agent: int, goal: np.ndarray) -> list[ReferencePath]:
-    """The paths of an agent from its start to its goal, each of at least 2 points.
-
-    They follow the shortest route along lanes. Where no lanes lead to the goal, the path is the object's logged track;
-    without a log, there is one path along each of some lanes side by side; without such lanes, the straight line.
-
-    Args:
-        lanes: the core's scene, with its lane graph.
-        net: the lanes.
-        goal: a row of `drawn_m`, see `native_driver`.
-    """
-    scene, item = roles.scene, roles.objects[agent]
-    frames, goal_m = roles.frames, goal[:2]
-    start_m = np.array([frames.x_m[0, item], frames.y_m[0, item]], np.float64)
-    heading_rad = float(frames.heading_rad[0, item])
-    ahead = np.array([math.cos(heading_rad), math.sin(heading_rad)])
-
-    # Along lanes, else along the log, else along lanes side by side; from there straight to the goal.
-    half_m = 0.5 * scene.objects.height_m[item]  # the road is below the centre
-    found = lane_route_roads(lanes, start_m, heading_rad, goal_m, start_z=frames.z_m[0, item] - half_m,
-                             goal_z=ANY_HEIGHT if np.isnan(goal[2]) else goal[2])
-    valid = frames.valid[:, item]
-    paths = None
-    if found is not None:
-        paths = [ReferencePath(*found, (0.0, 0.0))]
-    elif np.count_nonzero(valid) == 1:
-        paths = net.paths(start_m, ahead, goal_m)
-    if paths is None:
-        log_m = np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
-        paths = [ReferencePath(log_m, np.full(len(log_m), -1), (0.0, 0.0))]
-    last = paths[-1]
-    if np.linalg.norm(last.points_m[-1] - goal_m) > OFF_LANE_M:
-        paths[-1] = ReferencePath(np.concatenate([last.points_m, goal_m[None]]),
-                                  np.append(last.roads, last.roads[-1]), last.window_m)
-    return [_without_jitter(path, ahead) for path in paths]
 
 
 def _without_jitter(path: ReferencePath, ahead: np.ndarray) -> ReferencePath:

@@ -149,6 +149,7 @@ static void check_all_refused(batch_fixture *test, int32_t part, const char *wan
           "adaptation: %s", message);
     CHECK(is_error(drv_batch_time_phases(batch, 1, spent_ns, message), test, wanted), "phases: %s", message);
     CHECK(is_error(drv_batch_copy_world(batch, 0, copy, message), test, wanted), "copy of a world: %s", message);
+    CHECK(is_error(drv_batch_goals(batch, 0, 0, NULL, NULL, message), test, wanted), "goals: %s", message);
     CHECK(is_error(drv_batch_copy(batch, copy, &test->arrays, message), test, wanted), "copy: %s", message);
     free(copy);
 }

@@ -15,7 +15,7 @@ from small_scene import roads_of
 
 import drive_env
 from drive_env import DriveConfig
-from drive_env.scenes import LaneGraph, Objects, Scene
+from drive_env.scenes import GoalLists, LaneGraph, Objects, Scene
 from drive_env.scenes.scene import OBJECT_KIND_CODES, ROAD_KIND_CODES
 
 FAR = 10_000.0
@@ -167,3 +167,13 @@ def sample(name):
 def changed(scene, **objects):
     """The scene with fields of its objects replaced."""
     return replace(scene, objects=replace(scene.objects, **objects))
+
+
+def listed(scene, goals_m, headings_rad=None, repeating=()):
+    """The scene with lists: (x_m, y_m) of each further goal, by object; headings likewise."""
+    objects = [item for item, goals in goals_m.items() for _ in goals]
+    flat = np.array([goal for goals in goals_m.values() for goal in goals], np.float32).reshape(-1, 2)
+    headings = None if headings_rad is None else np.array(
+        [heading for item in goals_m for heading in headings_rad[item]], np.float32)
+    return replace(scene, goal_lists=GoalLists(np.array(objects, np.int32), flat, goal_heading_rad=headings,
+                                               repeating=np.array(repeating, np.int32)))

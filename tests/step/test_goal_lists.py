@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from overpass import SPEED_MPS, overpass
-from scripted_scenes import COAST_ACTION, IGNORE_ALL, batch_of, changed, driver, play_randomly, stage
+from scripted_scenes import COAST_ACTION, IGNORE_ALL, batch_of, changed, driver, listed, play_randomly, stage
 
 from drive_env import Batch, CallError, DriveConfig, SceneError, generate_scene
 from drive_env.roles import listed_goal
@@ -18,16 +18,6 @@ NEXT = {"on_goal": "next", "on_offroad": "ignore", "on_collision": "ignore"}
 LANE = [("lane", [(-20.0, 0.0), (200.0, 0.0)])]
 CORNERS_M = [(40.0, 0.0), (40.0, 40.0), (0.0, 40.0), (0.0, 0.0)]
 """The gates of a lap."""
-
-
-def listed(scene, goals_m, headings_rad=None, repeating=()):
-    """The scene with lists: (x_m, y_m) of each further goal, by object; headings likewise."""
-    objects = [item for item, goals in goals_m.items() for _ in goals]
-    flat = np.array([goal for goals in goals_m.values() for goal in goals], np.float32).reshape(-1, 2)
-    headings = None if headings_rad is None else np.array(
-        [heading for item in goals_m for heading in headings_rad[item]], np.float32)
-    return replace(scene, goal_lists=GoalLists(np.array(objects, np.int32), flat, goal_heading_rad=headings,
-                                               repeating=np.array(repeating, np.int32)))
 
 
 def straight(goals_m, roads=LANE, **options):
@@ -274,6 +264,26 @@ def test_the_lane_of_a_goal_is_the_nearest_of_the_map():
     assert (found[0][0] == -1).any() and (found[0][0] >= 0).sum() > 20
     sure = np.abs(found[0][1] - expected[:, 1]) < 1e-2
     assert ((found[0][0] == expected[:, 0]) & sure).sum() >= 38  # where lanes overlap, rounding decides
+
+
+def test_the_core_names_the_goals_that_come():
+    """As many as there are: those of a list, of which one repeats, and those that follow along a lane."""
+    along, beside = [(x_m, 0.0) for x_m in (20.0, 60.0)], [(5.0, 30.0)]
+    cars = [driver(0.0, goal_m=(10.0, 0.0)), driver(0.0, 30.0, goal_m=(9.0, 30.0)), driver(-15.0, goal_m=(-10.0, 0.0))]
+    scene = listed(stage(cars, LANE), {0: along, 1: beside}, repeating=[1])
+    with batch_of(scene, **NEXT, goal_spacing_m=50.0) as batch:
+        goals_m, counts = batch._core.goals(0, 4)
+        assert counts.tolist() == [3, 4, 4] and np.isnan(goals_m[0, :3, 2]).all()
+        assert goals_m[0, :3, :2].tolist() == [[10.0, 0.0], [20.0, 0.0], [60.0, 0.0]]
+        assert goals_m[1, :, 0].tolist() == [9.0, 5.0, 9.0, 5.0]
+        assert goals_m[2, :, 0] == pytest.approx([-10.0, 40.0, 90.0, 140.0], abs=1e-4)
+        assert batch._core.goals(0, 1)[1].tolist() == [1, 1, 1]
+        with pytest.raises(CallError, match="world is 1 and capacity 4; they must be 0 to 0, and at least 0"):
+            batch._core.goals(1, 4)
+    batch = straight([20.0, 60.0, 70.0])
+    announced_m = batch._core.goals(0, 9)[0][0, :, 0].tolist()
+    goal_m, _ = coast(batch, 60)
+    assert announced_m[:4] == [10.0, 20.0, 60.0, 70.0] == sorted({10.0, *goal_m.tolist()})
 
 
 # ---- headings ----

@@ -106,9 +106,9 @@ def test_each_lane_of_a_fork_is_drawn_by_the_episode_and_the_same_in_all_its_tri
 
 
 def test_nothing_but_goals_changes():
-    """Agents observe the same but for goals and rewards, and their goals are the same until the first is reached; a
-    `LaneDriver`, which drives to that one alone, acts alike."""
-    scene, plays = generate_scene("town", seed=1, agents=6), []
+    """With the same actions, agents observe the same but for goals and rewards, and their goals are the same until the
+    first is reached."""
+    scene, plays, played = generate_scene("town", seed=1, agents=6), [], []
     for on_goal in ("ignore", "next"):
         config = DriveConfig(on_goal=on_goal, on_collision="ignore", on_offroad="ignore", observation={"roads": 8})
         with Batch([scene], config=config) as batch:
@@ -116,11 +116,12 @@ def test_nothing_but_goals_changes():
             driver, layout = LaneDriver(batch), batch.observation_layout()
             goal, reward = layout["ego/goal_x"].offset, layout["trial/reward"].offset
             steps = []
-            for _ in range(150):
-                actions = driver.act_all()
-                batch.step(actions)
+            for step in range(150):
+                if on_goal == "ignore":
+                    played.append(driver.act_all())
+                batch.step(played[step])
                 state = batch.trial_state()
-                steps.append((actions, np.delete(batch.observations, [*range(goal, goal + 5), reward], axis=1),
+                steps.append((np.delete(batch.observations, [*range(goal, goal + 5), reward], axis=1),
                               np.where(state["had_goal"][:, None], 0, state["goal_m"])))
             plays.append([np.array(values) for values in zip(*steps)])
             assert state["had_goal"].any()

@@ -139,6 +139,11 @@ drv_status drv_batch_create(const drv_batch_setup *setup, void *block, uint64_t 
  * arrays of `arrays` are as long as the bound ones. */
 drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char *message);
 drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message);
+/* Writes, for each agent of a world, its current goal and those that follow it by the config's on_goal: x, y and the
+ * height of the road there, NAN in a scene without heights; 3 numbers a goal, `capacity` goals an agent. `count` gets
+ * how many of these an agent has; 0 for absent ones. */
+drv_status drv_batch_goals(drv_batch *batch, int32_t world, int32_t capacity, float *goal_m, int32_t *count,
+                           char *message);
 /* Waits for calls in progress, completes steps in flight, then ends the threads and releases the scenes; later calls
  * return an error. */
 void drv_batch_close(drv_batch *batch);

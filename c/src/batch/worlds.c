@@ -74,6 +74,22 @@ drv_status drv_batch_copy_world(drv_batch *batch, int32_t world, void *out, char
     return status;
 }
 
+drv_status drv_batch_goals(drv_batch *batch, int32_t world, int32_t capacity, float *goal_m, int32_t *count,
+                           char *message) {
+    drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
+    if (!whole) return DRV_ERROR_CALL;
+    drv_status status = DRV_OK;
+    if (world < 0 || world >= batch->num_worlds || capacity < 0)
+        status = drv_fail(message, DRV_ERROR_CALL, "world is %d and capacity %d; they must be 0 to %d, and at least 0",
+                          world, capacity, batch->num_worlds - 1);
+    for (int32_t agent = 0; status == DRV_OK && agent < batch->sizes.agents; agent++) {
+        const drv_world of = drv_batch_world(batch, world);
+        count[agent] = batch->kernels->goals_ahead(&of, agent, capacity, goal_m + (int64_t)agent * capacity * 3);
+    }
+    drv_batch_leave(whole);
+    return status;
+}
+
 drv_status drv_batch_copy(drv_batch *batch, void *block, const drv_arrays *arrays, char *message) {
     drv_part *whole = drv_batch_enter(batch, DRV_WHOLE_BATCH, message);
     if (!whole) return DRV_ERROR_CALL;

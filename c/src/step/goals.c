@@ -118,19 +118,38 @@ bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) {
     return true;
 }
 
+/* The height of the road at a goal that follows another one; NAN in a scene without heights. */
+static float height_of(const drv_world *world, int32_t agent, const drv_goal *goal) {
+    const drv_lanes *lanes = &world->scene->lanes;
+    const int32_t listed = drv_goals_listed(drv_goals_list(world, agent), goal->number);
+    if (!world->scene->has_height) return NAN;
+    return listed >= 0 ? world->scene->listed_z_m[listed]
+                       : drv_on_lane(lanes->z_m, drv_lane_part_at(lanes, goal->lane, goal->along_m));
+}
+
+int32_t drv_goals_ahead(const drv_world *world, int32_t agent, int32_t capacity, float *goal_m) {
+    if (world->controller[agent] != DRV_CONTROLLER_AGENT || capacity == 0) return 0;
+    goal_m[0] = world->goal_x_m[agent];
+    goal_m[1] = world->goal_y_m[agent];
+    goal_m[2] = world->scene->has_height ? world->goal_z_m[agent] : NAN;
+    if (world->config->on_goal != DRV_NEXT) return 1;
+    drv_goal goal = drv_goals_current(world, agent);
+    int32_t count = 1;
+    for (; count < capacity && drv_goals_follow(world, agent, &goal); count++) {
+        goal_m[3 * count] = goal.at.x;
+        goal_m[3 * count + 1] = goal.at.y;
+        goal_m[3 * count + 2] = height_of(world, agent, &goal);
+    }
+    return count;
+}
+
 bool drv_goals_advance(drv_world *world, int32_t agent) {
-    const drv_scene *scene = world->scene;
-    const drv_lanes *lanes = &scene->lanes;
     drv_goal goal = drv_goals_current(world, agent);
     world->goals_reached[agent]++;
     if (!drv_goals_follow(world, agent, &goal)) return false;
     world->goal_x_m[agent] = goal.at.x;
     world->goal_y_m[agent] = goal.at.y;
-    if (scene->has_height) {
-        const int32_t listed = drv_goals_listed(drv_goals_list(world, agent), goal.number);
-        world->goal_z_m[agent] = listed >= 0 ? scene->listed_z_m[listed]
-            : drv_on_lane(lanes->z_m, drv_lane_part_at(lanes, goal.lane, goal.along_m));
-    }
+    if (world->scene->has_height) world->goal_z_m[agent] = height_of(world, agent, &goal);
     world->goal_lane[agent] = goal.lane;
     world->goal_along_m[agent] = goal.along_m;
     world->goal_turns[agent] = goal.turns;

@@ -76,6 +76,10 @@ DRV_STEP_API drv_point drv_goals_direction(const drv_world *world, int32_t agent
  * end of a list that does not repeat, and without a list where lanes end and where it is on no lane. */
 DRV_STEP_API _Bool drv_goals_follow(const drv_world *world, int32_t agent, drv_goal *goal) __attribute__((noinline));
 
+/* Writes x, y and the height of the road of the current goal of an agent and of those that follow it, 3 numbers a goal;
+ * returns how many there are, up to `capacity`. Heights are NAN in a scene without them. */
+DRV_STEP_API int32_t drv_goals_ahead(const drv_world *world, int32_t agent, int32_t capacity, float *goal_m);
+
 /* Counts the goal that an agent has reached, and sets its next one. Returns false where there is none. */
 DRV_STEP_API _Bool drv_goals_advance(drv_world *world, int32_t agent) __attribute__((noinline));
 

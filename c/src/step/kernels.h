@@ -20,6 +20,7 @@ typedef struct drv_kernels {
     void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,
                            drv_observation_type type, void *out);
     void (*expert_write)(const drv_config *config, const drv_log *log, drv_actions actions, uint8_t *bits);
+    int32_t (*goals_ahead)(const drv_world *world, int32_t agent, int32_t capacity, float *goal_m);
     void (*drive_agents)(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver,
                          float *acceleration_mps2, float *steering_rad);
 } drv_kernels;

@@ -74,5 +74,6 @@ const drv_kernels DRV_KERNELS_OF_ISA = {
     .observe_world = observe_world,
     .observe_agents = drv_observe_agents,
     .expert_write = drv_expert_write,
+    .goals_ahead = drv_goals_ahead,
     .drive_agents = drv_lane_driver_drive,
 };
