@@ -25,10 +25,10 @@ class LaneDriver:
     """Drives the agents of a batch by rule: along lane centres, slower in bends, with a gap to other vehicles.
 
     * **Reference path.** The shortest one along lanes; if no lanes lead to the goal, the object's logged track; without
-      a log, lanes side by side, with lane changes; else the straight line. It leads to the goal of the scene and
-      straight on past it: not to goals that follow with `on_goal` "next"; with "respawn" it is that of the start that
-      the agent has. Where the scene has candidate goals, it leads to the drawn one, unless the config ever hides it
-      (`observation.goal_reveal_s`).
+      a log, lanes side by side, with lane changes; else the straight line. It leads to the goal and straight on past
+      it. With `on_goal` "next" it leads on to the next goal, and begins where the agent is as it reaches a goal; with
+      "respawn" it is that of the start that the agent has. Where the scene has candidate goals, it leads to the drawn
+      one, unless the config ever hides it (`observation.goal_reveal_s`).
     * **Speed.** The limit of the lane in generated scenes, up to 30 m/s; in logs 50 km/h, or more, up to 30 m/s, where
       the path is too long for that within a trial. The acceleration is that of the intelligent driver model.
     * **Lights and signs**, with `traffic_controls`. It stops at red, at yellow if 3 m/s2 suffice, and at stop signs. At
@@ -63,8 +63,8 @@ class LaneDriver:
         check_is_whole(batch)
         check_controls(batch.config)
         self.batch = batch
-        # Planners, and the lengths of agents, by scene; paths by scene, agent and goals; the core's drivers by scene and,
-        # where worlds differ in their goals, by world, with these goals.
+        # Planners, and the lengths of agents, by scene; paths by scene, agent and goals; the core's drivers by scene
+        # and, where worlds differ in their goals, by world, with these goals.
         self._planners: dict[int, Planner] = {}
         self._length_m: dict[int, np.ndarray] = {}
         self._paths: dict[tuple[int, int, bytes], list[ReferencePath]] = {}

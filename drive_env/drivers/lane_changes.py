@@ -162,7 +162,7 @@ class LaneNet:
         return paths[::-1]
 
     def _with_latest_change(self, group, after, paths):
-        """Paths from the goal back, the last one along the lanes `after`, and that along a group; None without a window.
+        """`paths`, from the goal back, the last along the lanes `after`, and that along a group; None without a window.
 
         A vehicle that gets to the lanes `after` behind the place where they leave another lane has missed their path.
         Where that other lane goes on beside the path, and so leaves more room for the change, it is a path of its own.

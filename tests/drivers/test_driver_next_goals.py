@@ -36,13 +36,15 @@ def test_agents_reach_goals_that_follow_along_the_lanes(name, agents, spacing_m,
 def test_an_agent_drives_to_the_goals_of_its_list_and_not_straight_on(limit_mps):
     """From a lane two lanes lead on; the second goal is on the one that turns, the third behind another bend."""
     lanes = [[(0.0, 0.0), (60.0, 0.0)], [(60.0, 0.0), (300.0, 0.0)],
-             [(60.0, 0.0), (72.0, 5.0), (77.0, 17.0), (77.0, 60.0)], [(77.0, 60.0), (72.0, 72.0), (60.0, 77.0), (0.0, 77.0)]]
+             [(60.0, 0.0), (72.0, 5.0), (77.0, 17.0), (77.0, 60.0)],
+             [(77.0, 60.0), (72.0, 72.0), (60.0, 77.0), (0.0, 77.0)]]
     scene = on_lanes([driver(5.0, speed_mps=5.0, goal_m=(40.0, 0.0))], lanes, [[1, 2], [], [3], []])
     scene = listed(scene, {0: [(77.0, 40.0), (20.0, 77.0)]})
     outcomes, _, places_m = driven(scene, 600, goal_max_speed_mps=limit_mps)
     assert outcomes == ["goal"]
     # on its lane all the way: within 1 m of its points, which are at most 0.5 m apart here
-    line_m = np.concatenate([np.linspace(a, b, 200) for lane in (0, 2, 3) for a, b in zip(lanes[lane], lanes[lane][1:])])
+    driven_along = [end for lane in (0, 2, 3) for end in zip(lanes[lane], lanes[lane][1:])]
+    line_m = np.concatenate([np.linspace(a, b, 200) for a, b in driven_along])
     away_m = np.linalg.norm(places_m[:-1, 0, None] - line_m, axis=2).min(axis=1)
     assert away_m.max() < 1.5
 

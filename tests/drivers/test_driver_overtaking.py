@@ -88,7 +88,8 @@ def test_a_car_stays_behind_where_it_must_not_pass(scene):
 def test_vehicles_right_behind_each_other_are_passed_at_once():
     outcomes, found = played_on(road(agent(20.0), moving(60.0, 9.0), moving(70.0, 9.0)))
     assert outcomes == ["goal"]
-    between = (found["x_m"][:, 0] > found["x_m"][:, 1] - LENGTH_M) & (found["x_m"][:, 0] < found["x_m"][:, 2] + LENGTH_M)
+    x_m = found["x_m"]
+    between = (x_m[:, 0] > x_m[:, 1] - LENGTH_M) & (x_m[:, 0] < x_m[:, 2] + LENGTH_M)
     assert between.any() and (found["y_m"][between, 0] > 2.3).all()
 
 

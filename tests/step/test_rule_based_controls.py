@@ -109,6 +109,45 @@ def test_vehicles_pass_an_all_way_stop_in_the_order_in_which_they_come(order):
     assert not any(overlaps(found, step) for step in range(500))
 
 
+def passed_together_s(arms, signs):
+    """When vehicles have passed that come near the junction in one step, by arm, in the order of their indices."""
+    scene = on_lanes([AWAY, *(on_arm(arm, 25.0) for arm in arms)], FOUR_ARMS)
+    batch = batch_of(with_controls(scene, *((STOP, arm_line(arm)) for arm in range(4))) if signs else scene,
+                     **(OBEYS if signs else IDM))
+    steps = 300 if signs else 180
+    found = play(batch, steps)
+    assert not any(overlaps(found, step) for step in range(0, steps, 2))
+    return {arm: far_passed_s(found, vehicle) for vehicle, arm in enumerate(arms, 1)}
+
+
+@pytest.mark.parametrize("signs", [False, True])
+@pytest.mark.parametrize("arm", [0, 3])
+def test_of_two_vehicles_that_come_together_the_one_from_the_right_goes_first(arm, signs):
+    """Arms are numbered to the right: west, south, east, north; from the west, the south is on the right."""
+    right = (arm + 1) % 4
+    for arms in ((arm, right), (right, arm)):
+        passed_s = passed_together_s(arms, signs)
+        assert passed_s[right] < passed_s[arm] < 30.0
+
+
+@pytest.mark.parametrize("signs", [False, True])
+@pytest.mark.parametrize("arms", [(0, 1, 2), (2, 0, 1)])
+def test_of_three_vehicles_that_come_together_each_waits_for_its_right(arms, signs):
+    """The east has none on its right, the south has the east, the west the south."""
+    passed_s = passed_together_s(arms, signs)
+    assert passed_s[2] < passed_s[1] < passed_s[0] < 30.0
+
+
+@pytest.mark.parametrize("signs", [False, True])
+@pytest.mark.parametrize("arms", [(0, 1, 2, 3), (2, 0, 3, 1)])
+def test_where_each_has_another_one_on_its_right_the_lowest_index_begins_the_order(arms, signs):
+    """Without it, the one that had it on its right is next free, and so on around; opposite ones may pass together."""
+    passed_s = passed_together_s(arms, signs)
+    first = arms[0]
+    assert passed_s[first] == min(passed_s.values()) and max(passed_s.values()) < 30.0
+    assert passed_s[(first - 1) % 4] < passed_s[(first - 2) % 4] or passed_s[first] == passed_s[(first - 2) % 4]
+
+
 def test_a_vehicle_at_a_yield_sign_waits_for_one_that_arrives_within_four_seconds_and_no_other():
     def passes_s(major_m):
         actors = [on_arm(0, 24.0, 6.0), *([on_arm(1, major_m, 8.0)] if major_m else [])]

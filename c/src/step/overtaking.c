@@ -9,8 +9,9 @@
 #include "step/path_place.h"
 #include "step/stopping.h"
 
-/* A vehicle is passed that drives, since one that stands may wait for something, but slower than this share of the speed
- * of the path. An agent passes it where it is as near as the agent drives in passing_reach_s, and passing_reach_m. */
+/* A vehicle is passed that drives, since one that stands may wait for something, but slower than this share of the
+ * speed of the path. An agent passes it where it is as near as the agent drives in passing_reach_s, and
+ * passing_reach_m. */
 static const float slow_share = 0.75f, least_passed_mps = 2.0f, passing_reach_s = 2.0f, passing_reach_m = 10.0f;
 /* An agent is on the oncoming lane as soon as it is so far beside its path; one this near to its path is back. */
 static const float moved_out_m = 0.5f, moved_in_m = 0.3f;

@@ -1,4 +1,4 @@
-/* Which rule-based vehicle goes first where paths cross? The one that came near first. */
+/* Which rule-based vehicle goes first where paths cross? The one that came near first, then the one from the right. */
 #include "step/right_of_way.h"
 
 #include "math/geometry.h"
@@ -14,6 +14,9 @@ static const float yield_s = 4.0f;
 /* Vehicles whose zones begin on one lane follow each other: the starts of these zones are at most this far apart across
  * and along the lane, and their directions at most 30 degrees. */
 static const float same_lane_lateral_m = 1.5f, same_lane_longitudinal_m = 15.0f, same_lane_cos = 0.866f;
+/* A vehicle comes from the right where its direction is 30 to 150 degrees to the left: others are oncoming, or drive
+ * the same way. */
+static const float from_right_sin = 0.5f;
 
 static float half_length_m(const drv_world *world, int32_t path) {
     return 0.5f * world->scene->length_m[drv_scene_rule_first(world->scene) + path];
@@ -69,38 +72,6 @@ static bool is_near(const drv_world *world, float gap_m, float speed_mps) {
     return drv_has_stop_lines(world) && gap_m <= yield_s * speed_mps;
 }
 
-int32_t drv_claims_update(drv_world *world, drv_scratch *scratch) {
-    const drv_scene *scene = world->scene;
-    const drv_zones *zones = &scene->zones;
-    drv_claim *claims = scratch->claims;
-    int32_t count = 0;
-    for (int32_t path = 0; path < scene->rule_based_count; path++) {
-        const int32_t vehicle = drv_scene_rule_first(scene) + path;
-        if (!drv_follows_path(world, vehicle)) continue;
-
-        /* the zones that it is in */
-        const float half_m = half_length_m(world, path), front_m = world->path_m[path] + half_m;
-        const float rear_m = world->path_m[path] - half_m, stop_m = drv_stop_m(world, scratch, path);
-        const int32_t ahead = drv_zone_ahead(world, path);
-        int32_t inside = zone_from(world, path, rear_m);
-        for (; inside >= 0 && inside != ahead; inside = zone_after(zones, inside))
-            claims[count++] = (drv_claim){path, inside, drv_larger(rear_m, zones->enter_m[inside]),
-                                          drv_smaller(stop_m, zones->leave_m[inside]), -1, 1};
-
-        /* the zone that it is near */
-        if (ahead < 0) continue;
-        const float speed_mps = world->speed_mps[vehicle], gap_m = drv_zone_start_m(world, ahead) - front_m;
-        int32_t *arrival_step = &world->arrival_step[path];
-        if (stop_m <= drv_zone_start_m(world, ahead)) *arrival_step = -1;
-        else if (*arrival_step < 0 && is_near(world, gap_m, speed_mps)) *arrival_step = *world->clock_steps;
-        if (*arrival_step >= 0)
-            claims[count++] =
-                (drv_claim){path, ahead, zones->enter_m[ahead], drv_smaller(stop_m, zones->leave_m[ahead]),
-                            *arrival_step, priority_at(world, ahead, speed_mps)};
-    }
-    return count;
-}
-
 /* ---- pairs ---- */
 
 /* The point of a path at or before an arc length. */
@@ -147,19 +118,100 @@ static bool blocks(const drv_world *world, const drv_claim *claim, int32_t path,
     return false;
 }
 
+/* ---- ties ---- */
+
+/* Whether the vehicle of a claim comes from the right of another one, which it is in the way of. */
+static bool comes_from_right(const drv_world *world, const drv_claim *claim, const drv_claim *own) {
+    const drv_paths *paths = &world->scene->paths;
+    const drv_zones *zones = &world->scene->zones;
+    const int32_t here = point_at(paths, own->path, zones->enter_m[own->zone]);
+    const int32_t there = point_at(paths, claim->path, zones->enter_m[claim->zone]);
+    const float turn_sin = paths->cos_heading[here] * paths->sin_heading[there] -
+                           paths->sin_heading[here] * paths->cos_heading[there];
+    return turn_sin > from_right_sin && blocks(world, claim, own->path, own->zone);
+}
+
+/* Whether any vehicle that came near in the same step, and has no turn yet, comes from the right. */
+static bool has_another_right(const drv_world *world, const drv_claim *claims, int32_t count, const drv_claim *own) {
+    for (int32_t i = 0; i < count; i++)
+        if (claims[i].step == own->step && claims[i].turn < 0 && &claims[i] != own &&
+            comes_from_right(world, &claims[i], own))
+            return true;
+    return false;
+}
+
+/* Sets the turns of vehicles that came near in the same step: in the order of their indices, again and again, each gets
+ * the next one that has none of the rest on its right; where all have, the first of them does. */
+static void order_ties(const drv_world *world, drv_claim *claims, int32_t count) {
+    int32_t given = 0, unordered = 0;
+    for (int32_t i = 0; i < count; i++) unordered += claims[i].turn < 0;
+    while (given < unordered) {
+        const int32_t before = given;
+        int32_t first = -1;
+        for (int32_t i = 0; i < count; i++) {
+            if (claims[i].turn >= 0) continue;
+            if (first < 0) first = i;
+            if (!has_another_right(world, claims, count, &claims[i])) claims[i].turn = given++;
+        }
+        if (given == before) claims[first].turn = given++;
+    }
+}
+
+/* ---- all ---- */
+
+int32_t drv_claims_update(drv_world *world, drv_scratch *scratch) {
+    const drv_scene *scene = world->scene;
+    const drv_zones *zones = &scene->zones;
+    drv_claim *claims = scratch->claims;
+    int32_t count = 0;
+    for (int32_t path = 0; path < scene->rule_based_count; path++) {
+        const int32_t vehicle = drv_scene_rule_first(scene) + path;
+        if (!drv_follows_path(world, vehicle)) continue;
+
+        /* the zones that it is in */
+        const float half_m = half_length_m(world, path), front_m = world->path_m[path] + half_m;
+        const float rear_m = world->path_m[path] - half_m, stop_m = drv_stop_m(world, scratch, path);
+        const int32_t ahead = drv_zone_ahead(world, path);
+        int32_t inside = zone_from(world, path, rear_m);
+        for (; inside >= 0 && inside != ahead; inside = zone_after(zones, inside))
+            claims[count++] = (drv_claim){path, inside, drv_larger(rear_m, zones->enter_m[inside]),
+                                          drv_smaller(stop_m, zones->leave_m[inside]), -1, 1, 0};
+
+        /* the zone that it is near */
+        if (ahead < 0) continue;
+        const float speed_mps = world->speed_mps[vehicle], gap_m = drv_zone_start_m(world, ahead) - front_m;
+        int32_t *arrival_step = &world->arrival_step[path];
+        if (stop_m <= drv_zone_start_m(world, ahead)) *arrival_step = -1;
+        else if (*arrival_step < 0 && is_near(world, gap_m, speed_mps)) *arrival_step = *world->clock_steps;
+        if (*arrival_step >= 0)
+            claims[count++] =
+                (drv_claim){path, ahead, zones->enter_m[ahead], drv_smaller(stop_m, zones->leave_m[ahead]),
+                            *arrival_step, priority_at(world, ahead, speed_mps), -1};
+    }
+    order_ties(world, claims, count);
+    return count;
+}
+
 /* Whether the vehicle of a claim goes before another one, which is not inside a zone. */
-static bool goes_before(const drv_claim *claim, int32_t path, int32_t step, int32_t priority) {
+static bool goes_before(const drv_claim *claim, int32_t step, int32_t turn, int32_t priority) {
     if (claim->step < 0) return true;
     if (claim->priority * priority < 0) return claim->priority > priority;
-    return claim->step < step || (claim->step == step && claim->path < path);
+    return claim->step < step || (claim->step == step && claim->turn < turn);
+}
+
+/* The turn of a vehicle among those that came near in a step; the last one if it came near another time. */
+static int32_t turn_of(const drv_claim *claims, int32_t count, int32_t path, int32_t step) {
+    for (int32_t i = 0; i < count; i++)
+        if (claims[i].path == path && claims[i].step == step) return claims[i].turn;
+    return INT32_MAX;
 }
 
 bool drv_has_to_wait(const drv_world *world, const drv_claim *claims, int32_t count, int32_t path, int32_t zone) {
     const int32_t step = world->arrival_step[path];
     const float speed_mps = world->speed_mps[drv_scene_rule_first(world->scene) + path];
-    const int32_t priority = priority_at(world, zone, speed_mps);
+    const int32_t priority = priority_at(world, zone, speed_mps), turn = turn_of(claims, count, path, step);
     for (int32_t i = 0; i < count; i++) {
-        if (claims[i].path == path || !goes_before(&claims[i], path, step, priority)) continue;
+        if (claims[i].path == path || !goes_before(&claims[i], step, turn, priority)) continue;
         if (blocks(world, &claims[i], path, zone)) return true;
     }
     return false;

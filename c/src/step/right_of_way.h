@@ -1,8 +1,9 @@
 /* Which rule-based vehicle goes first where paths cross? The one that came near first; of those that came in the same
- * step, the one of lowest index. A vehicle inside a zone goes before all that are not, and one that drives towards a
- * zone without a sign before those at a stop or yield sign. So the vehicles that stand have one order, by step and then
- * by index, and the first in it never waits for another: a cycle of vehicles that wait for each other breaks up. A
- * vehicle that has to stop at the stop line of a zone is not in the order. */
+ * step, one that has none of the others on its right, and where each has one there, as at a junction with a vehicle on
+ * every arm, the one of lowest index. A vehicle inside a zone goes before all that are not, and one that drives towards
+ * a zone without a sign before those at a stop or yield sign. So the vehicles that stand have one order, and the first
+ * in it never waits for another: a cycle of vehicles that wait for each other breaks up. A vehicle that has to stop at
+ * the stop line of a zone is not in the order. */
 #ifndef DRV_RIGHT_OF_WAY_H
 #define DRV_RIGHT_OF_WAY_H
 

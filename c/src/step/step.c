@@ -6,6 +6,7 @@
 #include "platform/clock.h"
 #include "step/actions.h"
 #include "step/expert.h"
+#include "step/goals.h"
 #include "step/kernels.h"
 #include "step/lane_driver.h"
 #include "step/phases.h"
