@@ -53,7 +53,9 @@ class ReadableWorlds(WorldRange):
         `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32, how often it has
         appeared at another start) and start_of (int32, the agent whose start, goal and route in the scene it has: its
         own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the heading of the
-        goal, else the direction of the lane there, NaN where the goal is on no lane); with disturbances blind and
+        goal, else the direction of the lane there, NaN where the goal is on no lane); with `on_goal` "next" and several
+        `observation.goals` next_goals_m ((agents, goals - 1, 2) float32, the goals after goal_m, as many as agents
+        observe, NaN where there are fewer); with disturbances blind and
         braking (bool), whether the agent observes no vehicles now, and whether it brakes in the coming step whatever
         its action is. In scenes with scripts also script_frame ((s,) int32), the steps that the log of each of
         `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this episode has not drawn its option.
@@ -64,6 +66,7 @@ class ReadableWorlds(WorldRange):
         """
         state = self._world(world)
         goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)
+        further = self._next_goals(world) if self.config.on_goal == "next" and self.config.observation.goals > 1 else {}
         counts = ["goals_reached"] if self.config.on_goal in FOLLOWED_GOALS else []
         counts += ["respawns", "start_of"] if self.config.on_goal == "respawn" else []
         headings = {}
@@ -85,7 +88,8 @@ class ReadableWorlds(WorldRange):
         scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),
                 "steps": int(state["clock_steps"][0] + state["age_steps"][0]), "goal_m": goal_m,
-                "outcome": state["outcome"], **{name: state[name] for name in counts}, **headings, **agents, **scripts}
+                "outcome": state["outcome"], **{name: state[name] for name in counts}, **further, **headings, **agents,
+                **scripts}
 
     def step_events(self, world: int = 0) -> dict[str, npt.NDArray[Any]]:
         """A copy of the onsets of the last step for the agents of a world, (agents,) each.
@@ -118,6 +122,12 @@ class ReadableWorlds(WorldRange):
         state = self._world(world)
         count = self.roles[state["scene_index"][0]].scene.traffic_controls.count
         return state["light_state"][:count] if self.config.traffic_controls else np.zeros(count, np.uint8)
+
+    def _next_goals(self, world: int) -> dict[str, np.ndarray]:
+        """next_goals_m of `trial_state`; none before the first reset."""
+        goals_m, counts = self._core.goals(world, self.config.observation.goals)
+        has_goal = np.arange(1, goals_m.shape[1]) < counts[:, None]
+        return {"next_goals_m": np.where(has_goal[:, :, None], goals_m[:, 1:, :2], np.float32(np.nan))}
 
     def _world(self, world: int) -> dict[str, np.ndarray]:
         """A copy of one world's state, (n,) each, by the core's names."""

@@ -29,6 +29,7 @@ class Snapshot:
         present: (vehicles,) bool, whether on the map.
         state: (vehicles,) uint8, index into `colours.STATE_NAMES`.
         goal_m: (agents, 2). goal_reached: (agents,) bool, whether that is reached and no other follows.
+        next_goals_m: (agents, n, 2) of the goals after that, as many as agents observe, NaN where there are fewer.
         goal_heading_rad: (agents,) heading with which that counts as reached, NaN for any.
         had_goal: (agents,) bool, in this trial.
         had_collision, had_offroad: (vehicles,) bool, in this trial; only agents have them.
@@ -54,6 +55,7 @@ class Snapshot:
     present: np.ndarray
     state: np.ndarray
     goal_m: np.ndarray
+    next_goals_m: np.ndarray
     goal_reached: np.ndarray
     goal_heading_rad: np.ndarray
     had_goal: np.ndarray
@@ -109,6 +111,7 @@ def take_snapshot(batch: Batch, world: int) -> Snapshot:
         length_m=vehicles["length_m"], width_m=vehicles["width_m"], kind=vehicles["kind"],
         present=vehicles["present"], state=state,
         goal_m=trial["goal_m"][:agents].astype(np.float64),
+        next_goals_m=trial.get("next_goals_m", np.zeros((agents, 0, 2)))[:agents].astype(np.float64),
         goal_reached=(trial["had_goal"] & has_last_goal)[:agents],
         goal_heading_rad=trial.get("goal_heading_rad", np.full(agents, np.nan))[:agents],
         had_goal=trial["had_goal"][:agents], had_collision=infractions[0], had_offroad=infractions[1],

@@ -156,6 +156,22 @@ def draw_goal_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, max_px
         canvas.text(x, y, str(agent), size, colours.INK, align=0.5)
 
 
+def draw_next_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float, max_px: int) -> None:
+    """Draws a thin ring for each goal that a driving agent observes after its current one, with how many are before it.
+
+    The numbers are as high as their rings, at most `max_px` pixels, and omitted if that is too small to read.
+    """
+    radius = max(radius_m * camera.pixels_per_m, MIN_GOAL_PX)
+    size = min(max_px, round(2 * radius))
+    for agent in np.flatnonzero(snapshot.agent_state == colours.DRIVING):
+        for number, (x, y) in enumerate(camera.to_pixels(snapshot.next_goals_m[agent]), 1):
+            if np.isnan(x):
+                break
+            canvas.ring(np.array([x, y]), radius, OPEN_GOAL, 1.0)
+            if size >= MIN_INDEX_PX:
+                canvas.text(x, y, str(number), size, OPEN_GOAL, align=0.5)
+
+
 def _index_size(camera, max_px):
     """Pixels; 0 if too small to read."""
     size = min(max_px, round(INDEX_HEIGHT_M * camera.pixels_per_m))

@@ -30,7 +30,14 @@ from .overlay import (
 )
 from .panel import draw_bottom, draw_top, panel_sizes
 from .snapshot import Snapshot, take_snapshot
-from .traffic import draw_agent_indices, draw_goal_indices, draw_goals, draw_trails, draw_vehicles
+from .traffic import (
+    draw_agent_indices,
+    draw_goal_indices,
+    draw_goals,
+    draw_next_goals,
+    draw_trails,
+    draw_vehicles,
+)
 
 VIEWS = ("scene", "follow")
 SIDE_LIMITS_PX = (160, 7680)
@@ -133,6 +140,7 @@ class SceneView:
         draw_controls(canvas, camera, snapshot)
         draw_scripts(canvas, camera, snapshot)
         draw_candidates(canvas, camera, snapshot, self.batch.config.goal_radius_m)
+        draw_next_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m, self._sizes.text)
         draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
         draw_goal_indices(canvas, camera, snapshot, self._sizes.text)
         self._draw_vehicles(canvas, camera, backdrop.ground, snapshot)

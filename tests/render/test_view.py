@@ -12,6 +12,7 @@ for package in ("cv2", "PIL"):
 
 from bare_scene import COAST, LENGTH_M, THROTTLE, WIDTH_M, bare_scene, drive, started
 from pixels import axis_rad, blobs, of_colour, places
+from scripted_scenes import listed
 from views import BAR_PX, SIZE, bodies, count_of, crash
 
 from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene
@@ -203,6 +204,26 @@ def test_a_goal_with_a_heading_of_its_own_shows_that_one():
     radius_px = (north[1] - north[0]) / 2
     assert (east - north)[[1, 2]] == pytest.approx([radius_px, radius_px], abs=4)
     assert (west - north)[[0, 2]] == pytest.approx([-radius_px, radius_px], abs=4)
+
+
+def test_rings_show_the_goals_that_an_agent_observes_after_its_current_one():
+    """Of four goals, three are observed: the first one as in any picture, then two further rings, to scale."""
+    goals_m = [(10.0, 10.0), (24.0, 10.0), (38.0, 10.0), (52.0, 10.0)]
+    scene = listed(bare_scene([(0.0, 0.0, 0.0)], goals=goals_m[:1], speeds=[0.0]), {0: goals_m[1:]})
+    pictures = []
+    for goals in (1, 3, 8):
+        with started(scene, on_goal="next", goal_radius_m=3.0, observation={"goals": goals}) as batch:
+            pictures.append(SceneView(batch, size=SIZE).frame().astype(int))
+            first_px = places(of_colour(pictures[0], OPEN_GOAL, tolerance=2))[:, 0]
+    radius_px, middle_px = np.ptp(first_px) / 2, (first_px.min() + first_px.max()) / 2
+    for picture, count in zip(pictures[1:], (2, 3), strict=True):
+        added_px = np.unique(np.nonzero((picture != pictures[0]).any(axis=2))[1])
+        rings = np.split(added_px, np.flatnonzero(np.diff(added_px) > radius_px / 2) + 1)
+        found_m = (np.array([(ring.min() + ring.max()) / 2 for ring in rings]) - middle_px) / radius_px * 3.0
+        ends_px = [(ring.min(), ring.max()) for ring in rings]
+        assert ends_px[0][0] > first_px.max() and len({*found_m.round()}) >= count
+        outer = (ends_px[-1][1] - middle_px) / radius_px * 3.0
+        assert outer == pytest.approx(14.0 * count + 3.0, abs=2.0)  # the ring of the first goal is thicker
 
 
 def test_no_trail_leads_to_the_start_at_which_an_agent_appears():

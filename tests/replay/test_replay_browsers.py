@@ -7,7 +7,7 @@ import pytest
 from bare_scene import THROTTLE, bare_scene, drive, started
 from opened_page import DESKTOP, PHONE, Opened
 from overpass import overpass
-from scripted_scenes import BRAKE_ACTION, batch_of, driver, log_replay, stage
+from scripted_scenes import BRAKE_ACTION, batch_of, driver, listed, log_replay, stage
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.replay import Recorder, record
@@ -237,6 +237,30 @@ def test_a_line_of_two_radii_shows_the_heading_of_a_goal(chromium, tmp_path):
         return ends;""")
     assert np.isclose(drawn, (10.0, 16.0), atol=0.01).all(axis=1).any()
     assert not (np.hypot(*(np.array(drawn) - (40.0, 10.0)).T) < 6.5).any() and page.console() == []
+
+
+def test_numbered_rings_show_the_goals_that_agents_observe_after_their_current_ones(chromium, tmp_path):
+    """Of two agents, neither is selected; one has two further goals, of which its observation has both."""
+    scene = bare_scene([(0.0, 0.0, 0.0), (30.0, 0.0, 0.0)], goals=[(10.0, 10.0), (40.0, 10.0)], speeds=[0.0, 0.0])
+    scene = listed(scene, {0: [(20.0, 14.0), (30.0, 18.0)]})
+    with started(scene, on_goal="next", goal_radius_m=3.0, observation={"goals": 3}) as batch:
+        recorder = Recorder(batch)
+        recorder.capture()
+    page = opened(chromium, tmp_path, recorder.recording())
+    drawn = page.run("""
+        const pane = replay.page.panes[0], texts = [];
+        const context = CanvasRenderingContext2D.prototype, {fillText} = context;
+        context.fillText = function (text, right, down) {
+          texts.push([text, ...pane.camera().toScene(right, down, pane.size)]);
+          fillText.call(this, text, right, down);
+        };
+        replay.change({goals: true, agent: -1});
+        replay.drawPage();
+        context.fillText = fillText;
+        return texts;""")
+    found = {text: (x_m, y_m) for text, x_m, y_m in drawn}
+    assert found["1"] == pytest.approx((20.0, 14.0), abs=0.05) and found["2"] == pytest.approx((30.0, 18.0), abs=0.05)
+    assert "3" not in found and page.console() == []
 
 
 def test_a_bridge_hides_the_car_below_it_and_what_it_observes_is_of_its_level(chromium, tmp_path):

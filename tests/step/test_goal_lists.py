@@ -277,9 +277,13 @@ def test_the_core_names_the_goals_that_come():
         assert goals_m[0, :3, :2].tolist() == [[10.0, 0.0], [20.0, 0.0], [60.0, 0.0]]
         assert goals_m[1, :, 0].tolist() == [9.0, 5.0, 9.0, 5.0]
         assert goals_m[2, :, 0] == pytest.approx([-10.0, 40.0, 90.0, 140.0], abs=1e-4)
-        assert batch._core.goals(0, 1)[1].tolist() == [1, 1, 1]
+        assert batch._core.goals(0, 1)[1].tolist() == [1, 1, 1] and "next_goals_m" not in batch.trial_state()
         with pytest.raises(CallError, match="world is 1 and capacity 4; they must be 0 to 0, and at least 0"):
             batch._core.goals(1, 4)
+    with batch_of(scene, **NEXT, goal_spacing_m=50.0, observation={"goals": 4}) as batch:
+        next_m = batch.trial_state()["next_goals_m"]
+        assert next_m.shape == (3, 3, 2) and np.isnan(next_m[0, 2]).all()
+        assert (next_m[1] == goals_m[1, 1:, :2]).all() and (next_m[0, :2] == goals_m[0, 1:3, :2]).all()
     batch = straight([20.0, 60.0, 70.0])
     announced_m = batch._core.goals(0, 9)[0][0, :, 0].tolist()
     goal_m, _ = coast(batch, 60)

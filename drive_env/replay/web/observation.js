@@ -23,11 +23,15 @@ function observationOf(trial, agent, frame) {
 function makeObservation(trial, agent, frame) {
   const own = ownFeatures(trial, agent, frame);
   if (!(own["ego/present"] > 0)) return {present: false, own, vehicles: [], roads: [], ...emptySets()};
-  const observed = observedFrame(trial, agent, frame), i = at(trial, agent, observed);
-  const pose = {
-    x: trial.x[i], y: trial.y[i], z: trial.z[i], cos: Math.cos(trial.heading[i]), sin: Math.sin(trial.heading[i])};
+  const observed = observedFrame(trial, agent, frame), pose = framePose(trial, agent, observed);
   const vehicles = observedVehicles(trial, agent, observed, pose), roads = observedRoads(trial, pose);
   return {present: true, own, vehicles, roads, ...observedSets(trial, agent, frame, pose)};
+}
+
+/* The pose of an agent at a frame. */
+function framePose(trial, agent, frame) {
+  const i = at(trial, agent, frame), heading = trial.heading[i];
+  return {x: trial.x[i], y: trial.y[i], z: trial.z[i], cos: Math.cos(heading), sin: Math.sin(heading)};
 }
 
 const emptySets = () => ({candidates: [], controls: [], goals: []});
@@ -48,6 +52,14 @@ function observedSets(trial, agent, frame, pose) {
   for (const one of sets.controls)
     one.line = [toScene(pose, one.left_x, one.left_y), toScene(pose, one.right_x, one.right_y)];
   return sets;
+}
+
+/* The goals that an agent observes after its current one, {point, number}. */
+function nextGoals(trial, agent, frame) {
+  const isRecorded = recording.sets.some(({name, slots}) => name === "goals/number" && slots > 1);
+  if (!isRecorded || !(ownFeatures(trial, agent, frame)["ego/present"] > 0)) return [];
+  const pose = framePose(trial, agent, observedFrame(trial, agent, frame));
+  return observedSets(trial, agent, frame, pose).goals.filter(({number}) => Math.round(number) > 0);
 }
 
 /* The point of the scene that is so far ahead and to the left of a pose. */

@@ -132,12 +132,19 @@ function drawObservedSets(brush, trial, agent, step) {
   context.lineWidth = 1.5;
   for (const {line} of controls) frameLine(brush, line);
   for (const {point} of candidates) ringGoal(brush, point, CANDIDATE_PX);
+  drawNumberedGoals(brush, goals.filter(({number}) => Math.round(number) > 0), NEXT_GOAL_PX);
+  context.restore();
+}
+
+/* Rings of a width around goals, with their numbers. */
+function drawNumberedGoals(brush, goals, width) {
+  const {context} = brush;
+  context.save();
   context.font = GOAL_NUMBER_FONT;
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (const {point, number} of goals) {
-    if (Math.round(number) === 0) continue;
-    ringGoal(brush, point, NEXT_GOAL_PX);
+    ringGoal(brush, point, width);
     context.fillText(String(Math.round(number)), ...toPixels(brush, ...point));
   }
   context.restore();

@@ -146,16 +146,17 @@ function drawGoalHeading(brush, trial, index, radius) {
 
 function drawGoals(brush, trial, frame) {
   const {context, camera} = brush;
-  context.lineWidth = 1.5;
   for (let agent = 0; agent < trial.agents; agent++) {
     if (stateOf(trial, agent, frame) !== DRIVING) continue;
     const i = at(trial, agent, frame), [right, down] = toPixels(brush, trial.goalX[i], trial.goalY[i]);
     context.beginPath();
     const radius = goalRadius(camera, MIN_GOAL_PX);
     context.arc(right, down, radius, 0, 2 * Math.PI);
-    context.strokeStyle = colour("--state-0");
+    context.lineWidth = 1.5;
+    context.strokeStyle = context.fillStyle = colour("--state-0");
     context.stroke();
     drawGoalHeading(brush, trial, i, radius);
+    drawNumberedGoals(brush, nextGoals(trial, agent, frame), 1);
   }
 }
 
