@@ -144,7 +144,7 @@ def _played(scenes, steps):
     config = DriveConfig(action_type="continuous", traffic_controls=True, trial_steps=steps, scene_order="cycle")
     with Batch(scenes, num_worlds=len(scenes), config=config, threads=1, trial_records=1) as batch:
         batch.reset(seed=0)
-        driver, logs = LaneDriver(batch), [EpisodeLog(batch, world) for world in range(len(scenes))]
+        driver, logs = LaneDriver(batch, overtakes=False), [EpisodeLog(batch, world) for world in range(len(scenes))]
         for log in logs:
             log.capture()
         is_over, clean = np.zeros(len(scenes), bool), [[] for _ in scenes]

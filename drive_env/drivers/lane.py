@@ -53,16 +53,17 @@ class LaneDriver:
 
     Args:
         batch: any batch; `env.batch` for an env.
+        overtakes: whether agents overtake; if not, they stay behind slow vehicles.
 
     Raises:
         ConfigError: `batch` is not a whole `Batch`, or the actions of its vehicle model set other numbers than an
             acceleration and a wheel angle or curvature.
     """
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch, *, overtakes: bool = True) -> None:
         check_is_whole(batch)
         check_controls(batch.config)
-        self.batch = batch
+        self.batch, self.overtakes = batch, bool(overtakes)
         # Planners, and the lengths of agents, by scene; paths by scene, agent and goals; the core's drivers by scene
         # and, where worlds differ in their goals, by world, with these goals.
         self._planners: dict[int, Planner] = {}
@@ -129,7 +130,8 @@ class LaneDriver:
             paths_of = [self._paths_along(scene, agent, *plan) for agent, plan in enumerate(plans)] or [
                 planner.paths(agent, planner.scene_plan(agent)) for agent in range(planner.roles.num_agents)]
             handle = batch._core.scene_handles[scene]
-            self._drivers[slot] = goals, native_driver(planner, handle, batch.config, paths_of)
+            self._drivers[slot] = goals, native_driver(
+                planner, handle, batch.config, paths_of, self.overtakes)
         return self._drivers[slot][1]
 
     def _plans(self, scene: int, world: int) -> list[tuple[bytes, Plan]]:

@@ -108,7 +108,8 @@ def _joined(path: ReferencePath, goal_m: np.ndarray) -> ReferencePath:
                          path.window_m)
 
 
-def native_driver(planner: Planner, scene: Any, config: DriveConfig, paths_of: Sequence[list[ReferencePath]]) -> Any:
+def native_driver(planner: Planner, scene: Any, config: DriveConfig, paths_of: Sequence[list[ReferencePath]],
+                  overtakes: bool) -> Any:
     """The core's driver of the agents of a scene, a drv_lane_driver that frees itself.
 
     Args:
@@ -116,6 +117,7 @@ def native_driver(planner: Planner, scene: Any, config: DriveConfig, paths_of: S
         scene: the core's form of it, as the batch plays it.
         config: bounds the speeds.
         paths_of: those of each agent.
+        overtakes: whether agents overtake in a generated scene.
     """
     # The paths of each agent, and their speeds.
     roles, lanes = planner.roles, planner.lanes
@@ -138,7 +140,7 @@ def native_driver(planner: Planner, scene: Any, config: DriveConfig, paths_of: S
                 for name, array in arrays.items()}
     setup = ffi.new("drv_lane_driver_setup *", dict(scene=scene, lane_scene=lanes, goal_mps=goal_mps,
                                                     goal_reach_m=config.goal_radius_m,
-                                                    overtakes=int(roles.scene.generated), **pointers))
+                                                    overtakes=int(overtakes and roles.scene.generated), **pointers))
     out, message = ffi.new("drv_lane_driver **"), per_thread.message
     check(lib.drv_lane_driver_create(setup, out, message), message)
     return ffi.gc(out[0], lib.drv_lane_driver_free)

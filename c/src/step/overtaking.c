@@ -188,7 +188,11 @@ static bool passes(const drv_world *world, const drv_scratch *scratch, const drv
     const float gap_m = first.ahead_m - half_lengths_m(world, agent, first.index);
     if (is_out && gap_m < 0.0f) return first.ahead_m > -half_lengths_m(world, agent, first.index) - landing_m;
     if (first.index < world->scene->num_agents || gap_m > passing_reach_s * speed_mps + passing_reach_m) return false;
-    if (first.speed_mps < least_passed_mps || first.speed_mps > slow_share * top_mps) return false;
+    if ((!is_out && first.speed_mps < least_passed_mps) || first.speed_mps > slow_share * top_mps) return false;
+    const float closing_mps = drv_larger(0.0f, speed_mps - first.speed_mps);
+    const float closing_m = closing_mps * closing_mps / (2.0f * room_mps2);
+    if (!is_out && gap_m < drv_agent_idm.min_gap_m + 0.5f * drv_agent_idm.headway_s * speed_mps + closing_m)
+        return false; /* that one brakes: it may stop */
 
     /* whether there is time to pass it, and those right ahead of it */
     const path_vehicle last = last_passed(world, scratch, driver, agent, first, top_mps);
