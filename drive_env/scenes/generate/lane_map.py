@@ -50,6 +50,8 @@ class Lane(NamedTuple):
     speed_limit_mps: float
     curb_gap_m: float = CURB_GAP_M
     """From its boundary to the road edge, where no other lane is beside it."""
+    is_paved: bool = False
+    """Whether it lies in a pavement, so that no road edge follows from it."""
 
 
 class StopLine(NamedTuple):
@@ -116,17 +118,18 @@ class LaneMap:
     # ---- building ----
 
     def lane(self, curve: Curve | Path, width_m: float, speed_limit_mps: float, *, curb_gap_m: float = CURB_GAP_M,
-             after: Iterable[int] = ()) -> int:
+             is_paved: bool = False, after: Iterable[int] = ()) -> int:
         """Adds a lane along a curve, or on a path. It must not cross itself.
 
         Args:
+            is_paved: whether no road edge follows from it, since it lies in a pavement, such as a bay.
             after: lanes that lead into it.
 
         Returns:
             Its number.
         """
         own = Curve(curve) if isinstance(curve, Path) else curve
-        self.lanes.append(Lane(own, width_m, speed_limit_mps, curb_gap_m))
+        self.lanes.append(Lane(own, width_m, speed_limit_mps, curb_gap_m, is_paved))
         self._samples = None
         for before in after:
             self.link(before, len(self.lanes) - 1)
@@ -244,16 +247,22 @@ class LaneMap:
     def edges(self) -> list[np.ndarray]:
         """The road edges that follow from the lanes: closed polylines, with the road on their left."""
         half_m = np.array([lane.width_m / 2 + lane.curb_gap_m for lane in self.lanes])
-        return outline(self.strips(half_m, with_caps=True), self.pavements)
+        return outline(self._strips(half_m, np.array([not lane.is_paved for lane in self.lanes]), True), self.pavements)
 
-    def strips(self, half_m: np.ndarray, with_caps: bool = False) -> Strips:
-        """The areas within `half_m` of each lane's centre; with caps, those at open ends are longer."""
+    def strips(self, half_m: np.ndarray) -> Strips:
+        """The areas within `half_m` of each lane's centre."""
+        return self._strips(half_m, np.ones(len(self.lanes), bool), False)
+
+    def _strips(self, half_m, chosen, with_caps):
+        """The areas of chosen lanes; with caps, those at open ends are longer."""
         has_before, has_after = np.zeros(len(self.lanes), bool), np.zeros(len(self.lanes), bool)
         for before, after in self.links:
             has_after[before] = has_before[after] = True
-        samples = self.samples
-        return strips_of(samples.start, samples.xy_m, samples.heading_rad, half_m,
-                         with_caps & ~has_before, with_caps & ~has_after)
+        counts = np.diff(self.samples.start)
+        at = np.repeat(chosen, counts)
+        return strips_of(np.concatenate([[0], np.cumsum(counts[chosen])]), self.samples.xy_m[at],
+                         self.samples.heading_rad[at], half_m[chosen], with_caps & ~has_before[chosen],
+                         with_caps & ~has_after[chosen])
 
     def conflicts(self, merges: bool = True) -> np.ndarray:
         """(lanes, lanes) bool: which two lanes cross or overlap.

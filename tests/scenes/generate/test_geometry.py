@@ -23,6 +23,7 @@ SHARPEST_PER_M = 1 / 4.2
 
 JOINT_RAD = math.radians(0.1)
 BOX_FACTOR = 1.1
+NEAR_IN_GRAPH_M = 6.0
 SAME_WAY_COS = math.cos(math.radians(30.0))
 LIGHT_GREEN_OR_YELLOW = (2, 3)
 
@@ -128,13 +129,43 @@ def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, seeds, all_roads):
                     assert crossings(part, near) == 0, found.call
 
 
+def near_in_graph(found):
+    """Pairs of lanes that meet, or with at most 6 m of other lanes between them: where lanes of bays leave an aisle."""
+    lengths_m = [lane.curve.length_m for lane in found.map.lanes]
+    # Lanes as edges of a graph: node i is the start of lane i, node count + i its end; linked ones become one.
+    count = len(lengths_m)
+    joined = list(range(2 * count))
+
+    def node(one):
+        while joined[one] != one:
+            one = joined[one]
+        return one
+
+    for before, after in links_of(found.scene):
+        joined[node(count + before)] = node(after)
+    ends, at_node = [(node(lane), node(count + lane)) for lane in range(count)], {}
+    for lane, both in enumerate(ends):
+        for one in both:
+            at_node.setdefault(one, []).append(lane)
+    # From each node, the lanes at nodes up to 6 m away (Dijkstra 1959).
+    related = set()
+    for start, own in at_node.items():
+        cost_m, queue = {start: 0.0}, [(0.0, start)]
+        while queue:
+            cost, here = heapq.heappop(queue)
+            related |= {(i, j) for i in own for j in at_node[here]}
+            for lane in at_node[here]:
+                total, other = cost + lengths_m[lane], sum(ends[lane]) - here
+                if total <= NEAR_IN_GRAPH_M and total < cost_m.get(other, math.inf):
+                    cost_m[other] = total
+                    heapq.heappush(queue, (total, other))
+    return related
+
+
 @pytest.mark.parametrize("name", MAPS)
 def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
-        links = links_of(found.scene)
-        related = set(links) | {(after, before) for before, after in links}
-        for i, j in links:
-            related |= {(j, k) for h, k in links if h == i} | {(i, h) for h, k in links if k == j}
+        related = near_in_graph(found)
         at = [samples(lane) for lane in found.map.lanes]
         boxes = [(line[:2].min(axis=1), line[:2].max(axis=1)) for line in at]
         for i, one in enumerate(at):
@@ -207,7 +238,16 @@ def test_cars_start_apart_on_the_road_and_off_the_goals(name, seeds, all_roads):
             assert box_segment_gap_m(boxes[car], edges) > 0, found.call
         goals_m = objects.goal_m[~objects.marked_expert].astype(np.float64)
         assert on_road(goals_m, edges).all(), found.call
-        assert np.linalg.norm(goals_m[:, None] - xy_m[None], axis=2).min() > 3.0, found.call
+        in_bays = ~np.isnan(objects.goal_heading_rad[~objects.marked_expert])
+        away_m = np.linalg.norm(goals_m[:, None] - xy_m[None], axis=2)
+        assert away_m[~in_bays].min(initial=math.inf) > 3.0, found.call
+        # A goal with a heading, as in a bay, may be beside a car: that one does not touch the box there.
+        for car in np.flatnonzero(~objects.marked_expert)[in_bays]:
+            size_m = [np.full(1, BOX_FACTOR * float(side[car])) for side in (objects.length_m, objects.width_m)]
+            box = corners(goals_m[[car]], objects.goal_heading_rad[[car]].astype(np.float64), *size_m)[0]
+            near = np.flatnonzero(away_m[car] < 8.0)
+            assert not len(near) or box_segment_gap_m(box, sides[near].reshape(-1, 2, 2)) > 0, found.call
+            assert box_segment_gap_m(box, edges) > 0, found.call
 
 
 def places_at(table, xy_m):
@@ -215,6 +255,11 @@ def places_at(table, xy_m):
     lane, segments, along = table
     away = point_segment_m(xy_m[None], segments)[0]
     return {int(lane[i]): along[i] + np.linalg.norm(xy_m - segments[i, 0]) for i in np.flatnonzero(away < 2e-3)}
+
+
+def stands(scene, car):
+    """Whether a car is at rest."""
+    return scene.objects.vx_mps[0, car] == scene.objects.vy_mps[0, car] == 0
 
 
 def beside(found):
@@ -259,7 +304,8 @@ def ways_m(links, lengths_m, sides, start, along_m):
 
 @pytest.mark.parametrize("name", MAPS)
 def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
-    """Also by changes to a lane beside; on a cycle, the lane of the start may be entered again."""
+    """Also by changes to a lane beside; on a cycle, the lane of the start may be entered again. A car with its nose in
+    a bay reverses to where the lane of the bay begins."""
     for found in scenes_of(name, fewer(name, seeds, all_roads))[::5]:
         scene, lanes = found.scene, lane_points(found.scene)
         segments = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lanes.values()])
@@ -274,6 +320,9 @@ def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
             reached = False
             for start, along_m in starts.items():
                 ends = ways_m(links, lengths_m, sides, start, along_m)
+                reverses = [before for before, after in links if after == start and len(ends) == 1]
+                for before in reverses if stands(scene, car) else ():
+                    ends |= ways_m(links, lengths_m, sides, before, lengths_m[before])
                 again = [after for before, after in links if before in ends]
                 for goal, goal_along_m in goals.items():
                     # Not above 0 for a goal behind the start, on its lane or one beside: only a way around leads there.
