@@ -220,11 +220,11 @@ def listed_goal(lists: GoalListsInUse, agent: int, number: int) -> int:
 def _can_follow_rules(scene: Scene, frames: Frames) -> np.ndarray:
     """(n,) bool: vehicles that drive forwards in the log. Those that stand or reverse keep to it.
 
-    Where there is no log, all vehicles: those on no lane stand.
+    Where there is no log, all vehicles but those marked to replay one, which are parked: those on no lane stand.
     """
     vehicle = scene.objects.kind == OBJECT_KIND_CODES["vehicle"]
     if len(frames.valid) == 1:
-        return vehicle & frames.valid[0]
+        return vehicle & frames.valid[0] & ~scene.objects.marked_expert
     # The distance ahead from frame to frame.
     x_m, y_m, heading_rad = (track.astype(np.float64) for track in (frames.x_m, frames.y_m, frames.heading_rad))
     both = frames.valid[1:] & frames.valid[:-1]
