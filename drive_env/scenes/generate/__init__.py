@@ -13,7 +13,7 @@ from ...errors import SceneError, checked_int, value_text
 from ..scene import Scene
 from ..validate import validate_scene
 from . import (
-    block_map, bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval,
+    block_map, bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval, parking,
     procedural, racetrack, roundabout, t_junction, town, two_way, u_turn)
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
@@ -22,12 +22,15 @@ from .rng import Rng
 GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates, "occluded": occluded,
               "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack, "merge": merge,
               "exit": exit, "bottleneck": bottleneck, "two_way": two_way, "narrow": narrow, "t_junction": t_junction,
-              "roundabout": roundabout, "u_turn": u_turn, "procedural": procedural}
+              "roundabout": roundabout, "u_turn": u_turn, "procedural": procedural, "parking": parking}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
 
 TRIAL_STEPS: dict[str, int | None] = {
     name: getattr(module, "TRIAL_STEPS", None) for name, module in GENERATORS.items()}
 """By generator: how long a trial has to be for all cars to reach their goals; None where the default suffices."""
+
+CONFIG_OF: dict[str, dict[str, Any]] = {name: getattr(module, "CONFIG", {}) for name, module in GENERATORS.items()}
+"""By generator: the fields of `DriveConfig` without which it has another task; none where the defaults suffice."""
 
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}
 """The task of `drive_env.tasks` on the scenes of each generator, for errors where one is passed for the other."""
