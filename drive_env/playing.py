@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from .batch import Batch
-from .drivers import LaneDriver, RandomDriver
+from .drivers import LaneDriver, ParkingDriver, RandomDriver
 from .errors import ConfigError, value_text
 
 __all__ = ["Policy", "Progress"]
@@ -18,8 +18,8 @@ Policy = str | Callable[[Batch], np.ndarray]
 Progress = Callable[[int, int], None]
 """Called after every step with the number of steps done and the largest possible number."""
 
-POLICIES = ("lane", "random")
-"""Names of the policies: `LaneDriver` and `RandomDriver`."""
+POLICIES = ("lane", "random", "parking")
+"""Names of the policies: `LaneDriver`, `RandomDriver` and `ParkingDriver`."""
 
 
 def check_policy(policy: Policy, offered: tuple[str, ...] = POLICIES) -> None:
@@ -37,7 +37,9 @@ def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
     """A function that returns the actions of all agents at each call; `seed` is that of the random policy."""
     if callable(policy):
         return lambda: policy(batch)
-    return (RandomDriver(batch, seed) if policy == "random" else LaneDriver(batch)).act_all
+    if policy == "random":
+        return RandomDriver(batch, seed).act_all
+    return (ParkingDriver if policy == "parking" else LaneDriver)(batch).act_all
 
 
 def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,

@@ -247,6 +247,14 @@ def test_an_episode_is_written_as_a_page_and_a_sheet(tmp_path):
     assert film.read_bytes().startswith(b"\x89PNG")
 
 
+def test_cars_park_where_a_scene_of_parking_is_played(tmp_path):
+    """With its config and driver; with another policy only where that is asked for."""
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    arguments = ("play", "parking", "--agents", "1", "--out", str(tmp_path / "parking.png"))
+    assert "goal 1.00" in run(*arguments)
+    assert "goal 0.00" in run(*arguments, "--policy", "random")
+
+
 def test_the_line_of_a_replay_names_the_agent_of_its_figures(tmp_path, monkeypatch):
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     monkeypatch.chdir(tmp_path)

@@ -141,8 +141,9 @@ def play(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(
         metavar="FILE", help="The file to write: a film (.mp4, .gif) or a contact sheet (.png).")],
-    policy: Annotated[visuals.FilmPolicy, typer.Option(
-        help="random, lane (rule-based) or replay (the log, with one rule-based agent).")] = visuals.FilmPolicy.lane,
+    policy: Annotated[visuals.FilmPolicy | None, typer.Option(
+        help="random, lane or parking (rule-based), or replay (the log, with one rule-based agent).",
+        show_default="lane; parking on the scene parking")] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
     trials: TRIALS = 1,
@@ -152,21 +153,22 @@ def play(
     agent: Annotated[int, _number("Index of the agent that follow shows.", min=0)] = 0,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""
-    visuals.play(scene, out, policy.value, agents, trials, seed, view.value, agent, index)
+    visuals.play(scene, out, policy and policy.value, agents, trials, seed, view.value, agent, index)
 
 
 @app.command(short_help="Play an episode and write a page that replays it.")
 def replay(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write (.html or .htm).")],
-    policy: Annotated[visuals.Policy, typer.Option(help="random or lane (rule-based).")] = visuals.Policy.lane,
+    policy: Annotated[visuals.Policy | None, typer.Option(
+        help="random, or lane or parking (rule-based).", show_default="lane; parking on the scene parking")] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
     trials: TRIALS = 2,
     seed: SEED = 0,
 ) -> None:
     """Play an episode and write a page that replays it in any browser, without a network."""
-    visuals.replay(scene, out, policy.value, agents, trials, seed, index)
+    visuals.replay(scene, out, policy and policy.value, agents, trials, seed, index)
 
 
 @app.command(short_help="Measure agent-steps per second of the array API.")

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from .. import render  # imports its names, and the extra's packages, on first use
 from ..errors import ConfigError, SceneError
 from ..replay import write_replay
 from ..scenes import Scene
+from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator, vehicle_count
 from . import show
 from .inspection import find_scene
@@ -21,6 +23,7 @@ class Policy(str, Enum):
 
     lane = "lane"
     random = "random"
+    parking = "parking"
 
 
 class FilmPolicy(str, Enum):
@@ -28,6 +31,7 @@ class FilmPolicy(str, Enum):
 
     lane = "lane"
     random = "random"
+    parking = "parking"
     replay = "replay"
 
 
@@ -48,21 +52,22 @@ def prepare(folder: Path) -> None:
     _ = render.SceneView
 
 
-def play(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, view: str,
+def play(scene: str, out: Path, policy: str | None, agents: int | None, trials: int, seed: int, view: str,
          agent: int, index: int) -> None:
     """Writes a film or a contact sheet of an episode and prints its outcome."""
-    found = _scene(scene, seed, agents, index)
+    found, policy = _scene(scene, seed, agents, index), policy or _policy(scene)
     with _by_option(**OPTION_OF), _bar(f"playing into {out.name}") as progress:
         metrics = render.play(found, out, policy=policy, agents=agents, trials=trials, seed=seed, view=view,
-                              agent=agent, progress=progress)
+                              agent=agent, config=_config(scene), progress=progress)
     show.lines(f"{out}: {_outcome(metrics, policy)}")
 
 
-def replay(scene: str, out: Path, policy: str, agents: int | None, trials: int, seed: int, index: int) -> None:
+def replay(scene: str, out: Path, policy: str | None, agents: int | None, trials: int, seed: int, index: int) -> None:
     """Writes a replay page of an episode and prints its size."""
-    found = _scene(scene, seed, agents, index)
+    found, policy = _scene(scene, seed, agents, index), policy or _policy(scene)
     with _by_option(**OPTION_OF), _bar(f"recording into {out.name}") as progress:
-        write_replay(found, out, policy=policy, agents=agents, trials=trials, seed=seed, progress=progress)
+        write_replay(found, out, policy=policy, agents=agents, trials=trials, seed=seed, config=_config(scene),
+                     progress=progress)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
@@ -89,6 +94,17 @@ def _scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
     if not scene.generated and agents is not None and agents > scene.objects.count:
         raise SceneError(f"--agents is {agents}; scene {scene.name} has {scene.objects.count} objects")
     return scene
+
+
+def _policy(name: str) -> str:
+    """The rule-based policy for a scene."""
+    return "parking" if name == "parking" else "lane"
+
+
+def _config(name: str) -> dict[str, Any]:
+    """The fields that a generator's task needs, with the length of its trials; none for other scenes."""
+    own = CONFIG_OF[name] if is_generator(name) else {}
+    return own | {"trial_steps": TRIAL_STEPS[name]} if own else {}
 
 
 def _outcome(metrics: dict, policy: str) -> str:

@@ -21,7 +21,7 @@ def check_controls(config: DriveConfig) -> None:
     other = [dimension.name for dimension in action_dimensions(config) if dimension.name not in CONTROLS]
     if other:
         raise ConfigError(f"dynamics.model is {config.dynamics.model!r}, whose actions set {', '.join(other)}; for a "
-                          f"LaneDriver they must be of {', '.join(CONTROLS)}")
+                          f"rule-based driver they must be of {', '.join(CONTROLS)}")
 
 
 def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, length_m: np.ndarray, config: DriveConfig

@@ -48,9 +48,9 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     Args:
         scenes: as for `Batch`.
         path: an existing file is replaced.
-        policy: "lane" is rule-based; "random" samples actions; "replay" shows the log: all vehicles but one agent
-            replay it or are static; that agent is rule-based, stops at its goal, and its events are ignored. Or a
-            function from the batch to the actions of all agents.
+        policy: "lane" is rule-based, "parking" for parking lots; "random" samples actions; "replay" shows the log:
+            all vehicles but one agent replay it or are static; that agent is rule-based, stops at its goal, and its
+            events are ignored. Or a function from the batch to the actions of all agents.
         agents: as `DriveConfig.agents_per_world`; not for "replay".
         trials: number of trials of the episode.
         seed: of the episode and of the random policy.

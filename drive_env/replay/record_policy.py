@@ -21,8 +21,8 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 
     Args:
         scenes: as for `Batch`.
-        policy: "lane" is rule-based, "random" samples actions. Or a function from the batch to the actions of all
-            agents; it is called once per step, also for restart steps.
+        policy: "lane" is rule-based, "parking" for parking lots; "random" samples actions. Or a function from the
+            batch to the actions of all agents; it is called once per step, also for restart steps.
         config: of the batch; an episode has `max_trials` trials.
         seed: of the first episode and of the random policy.
         episodes: number of episodes.

@@ -1,0 +1,118 @@
+"""A rule-based driver for parking lots: lanes, bays, both gears, and who goes first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..batch import Batch
+from ..errors import ConfigError, checked_int
+from ..native import native_scene
+from ..sub_batch import check_is_whole
+from . import parking_plan
+from .controls import actions_of, check_controls
+from .parking_order import Order
+from .parking_path import Lot
+from .parking_plan import CREEP_MPS, Plan, Planned, plan_of
+
+
+class ParkingDriver:
+    """Parks the agents of a batch by rule, and takes them out of their bays: scenes of `generate_scene("parking")`.
+
+    * **Path.** Along lanes to the aisle; from there into the bay, or the other way round, on lines and arcs with as few
+      changes of gear as there is room for, mostly 2 or fewer. A goal in a bay without a heading is reached with the
+      nose in. The path is that of the scene and does not change: vehicles that do not move, and agents in their bays,
+      are obstacles.
+    * **Control.** Curvature of the path, with feedback of the errors of place and heading of the rear axle. Lanes are
+      driven at their limits, the rest at 1.2 m/s. The car stops in the middle of its bay.
+    * **Order.** None drives onto the rest of the way of an agent that goes first, nor into one that stands: see
+      `parking_order.py`.
+
+    An agent for which there is no way, or no room, stands. Vehicles that move by themselves are not seen. The actions
+    are a function of the worlds' states since the start of their trials: one driver has to drive a whole trial, or may
+    take over at any step.
+
+    Args:
+        batch: any batch; `env.batch` for an env.
+
+    Raises:
+        ConfigError: `batch` is not a whole `Batch`, its config does not allow reverse, or the actions of its vehicle
+            model set other numbers than an acceleration and a wheel angle or curvature.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        check_is_whole(batch)
+        check_controls(batch.config)
+        least_mps = batch.config.dynamics.min_speed_mps
+        if least_mps >= -CREEP_MPS:
+            raise ConfigError(f"dynamics.min_speed_mps is {least_mps}; for a ParkingDriver, which reverses, it must be "
+                              f"below {-CREEP_MPS}")
+        self.batch = batch
+        self._planned: dict[int, Planned] = {}
+        self._plan: Plan | None = None
+        # The pose of the plan where each agent is, and the scene, episode and trial for which that holds.
+        self._at = np.zeros((batch.num_worlds, batch.agents_per_world), np.int64)
+        self._trials = np.full((batch.num_worlds, 3), -2, np.int64)
+
+    def act(self, world: int = 0) -> np.ndarray:
+        """Actions for the agents of one world, in the form of `batch.actions`; those of agents that wait are arbitrary.
+
+        Args:
+            world: a world of the batch.
+
+        Raises:
+            ConfigError: there is no such world.
+            CallError: the batch is closed.
+        """
+        world = checked_int("world", world, 0, self.batch.num_worlds - 1)
+        return self._actions(slice(world, world + 1))
+
+    def act_all(self) -> np.ndarray:
+        """Actions for every agent of the batch, in the form of `batch.actions`.
+
+        Raises:
+            CallError: the batch is closed.
+        """
+        return self._actions(slice(0, self.batch.num_worlds))
+
+    def _actions(self, worlds: slice) -> np.ndarray:
+        batch = self.batch
+        batch._check_open()
+        state = {name: array[worlds] for name, array in batch._core.state.items()}
+        scenes = state["scene_index"][:, 0]
+        plan = self._plan_with(scenes)
+        dt_s = np.array([batch.roles[scene].dt_s for scene in scenes.tolist()])[:, None]
+        axles = parking_plan.rear_axles(plan, scenes, state, batch.agents_per_world)
+
+        # Where they are on their paths: in a trial that is new, anywhere; else a step farther at most.
+        trials = np.concatenate([state[name] for name in ("scene_index", "episode", "trial")], axis=1)
+        is_new = (trials != self._trials[worlds]).any(axis=1)
+        at = np.where(is_new[:, None], parking_plan.nearest(plan, axles, scenes, np.flatnonzero(is_new)),
+                      self._at[worlds])
+        at = parking_plan.advanced(plan, axles, at, dt_s)
+        self._at[worlds], self._trials[worlds] = at, trials
+
+        # Agents without a path stop.
+        has_path = plan.last[scenes] > 0
+        is_there = state["present"][:, : batch.agents_per_world] > 0
+        is_stopped = batch.stopped.reshape(batch.num_worlds, -1)[worlds]
+        free_m = parking_plan.clear_m(plan, at, scenes, is_there, is_stopped)
+        acceleration_mps2 = np.where(has_path, parking_plan.acceleration_mps2(plan, axles, at, free_m, dt_s),
+                                     -axles.speed_mps / dt_s)
+        curvature_per_m = np.where(has_path, parking_plan.curvature_per_m(plan, axles, at, dt_s), 0.0)
+        steering_rad = np.arctan(curvature_per_m * plan.wheelbase_m[scenes])
+        return actions_of(acceleration_mps2.ravel(), steering_rad.ravel(), plan.length_m[scenes].ravel(), batch.config)
+
+    def _plan_with(self, scenes: np.ndarray) -> Plan:
+        """The plan, which has these scenes."""
+        batch, config = self.batch, self.batch.config
+        missing = set(scenes.tolist()) - set(self._planned)
+        for scene in sorted(missing):
+            roles = batch.roles[scene]
+            lot = Lot(roles, native_scene(roles, lane_graph=True), config)
+            paths = [lot.path(agent) for agent in range(roles.num_agents)]
+            ways = [lot.standing(agent) if path is None else path for agent, path in enumerate(paths)]
+            self._planned[scene] = Planned(lot.cars, paths, Order(lot.cars, ways))
+        if missing or self._plan is None:
+            self._plan = plan_of(self._planned, len(batch.roles), batch.agents_per_world,
+                                 -config.dynamics.min_speed_mps)
+        return self._plan

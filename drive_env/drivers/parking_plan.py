@@ -1,0 +1,239 @@
+"""How does a car follow its path through a parking lot, in both gears? By its place on the path, speed and curvature.
+
+Everything is computed for all agents at once: arrays are (worlds, agents).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from .manoeuvres import Car
+from .parking_order import PLACE_M, Order, arcs_m
+from .parking_path import STEP_M, DrivePath
+
+FEEDBACK_PER_M = 0.8
+"""Errors decay over 1.25 m of path, without overshoot."""
+
+BRAKING_MPS2, THROTTLE_MPS2 = 1.0, 1.5
+"""Comfortable: before places where the car has to be slower, and from rest."""
+
+STILL_MPS, BRAKE_MPS2 = 0.1, 4.0
+"""A car that is to be slower than this brakes with this deceleration until it stands."""
+
+CREEP_MPS = 0.45
+"""Speed towards the end of a part in one gear. It is above the speed at which a goal counts as reached, so that the car
+arrives in the middle of its bay."""
+
+STOP_M, HOLD_M = 0.06, 0.5
+"""From the end of such a part, and from the way of another car, to where the car brakes fully."""
+
+HEADING_M = 2.0
+"""Metres by which a place with a heading of 1 rad more is farther away, in a search over a whole path."""
+
+
+class Plan(NamedTuple):
+    """The paths of all agents of scenes, end to end, after one pose for agents without a path.
+
+    Attributes:
+        x_m, y_m, heading_rad, curvature_per_m, gear: (n,) see `DrivePath`.
+        speed_mps: (n,) highest speed from which the car can still brake for all that follows.
+        arc_m: (n,) metres driven on the path in both gears.
+        end: (n,) the last pose in the same gear.
+        first, last: (scenes, agents) of each path; 0 for an agent without one.
+        rear_m, wheelbase_m, length_m: (scenes, agents) from the middle of a car to its rear axle; its wheelbase; its
+            length.
+        remaining, there: (scenes, agents, agents, places, bytes) of the orders, see `Order`.
+    """
+
+    x_m: np.ndarray
+    y_m: np.ndarray
+    heading_rad: np.ndarray
+    curvature_per_m: np.ndarray
+    gear: np.ndarray
+    speed_mps: np.ndarray
+    arc_m: np.ndarray
+    end: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    rear_m: np.ndarray
+    wheelbase_m: np.ndarray
+    length_m: np.ndarray
+    remaining: np.ndarray
+    there: np.ndarray
+
+
+class Planned(NamedTuple):
+    """The agents of a scene."""
+
+    cars: list[Car]
+    paths: list[DrivePath | None]
+    order: Order
+
+
+class Axles(NamedTuple):
+    """Rear axles of cars, and the speeds of the cars; negative in reverse."""
+
+    x_m: np.ndarray
+    y_m: np.ndarray
+    heading_rad: np.ndarray
+    speed_mps: np.ndarray
+
+
+def plan_of(planned: Mapping[int, Planned], scenes: int, agents: int, reverse_mps: float) -> Plan:
+    """The plan of those scenes that are planned.
+
+    Args:
+        scenes, agents: how many the batch has, and in each world.
+        reverse_mps: highest speed in reverse.
+    """
+    # Paths end to end.
+    pose = {name: [np.zeros(1)] for name in ("x_m", "y_m", "heading_rad", "curvature_per_m", "gear", "speed_mps",
+                                             "arc_m", "end")}
+    first, last = np.zeros((2, scenes, agents), np.int64)
+    rear_m, wheelbase_m, length_m = np.zeros((scenes, agents)), *np.ones((2, scenes, agents))
+    count = 1
+    for scene, of_scene in planned.items():
+        for agent, (car, path) in enumerate(zip(of_scene.cars, of_scene.paths, strict=True)):
+            rear_m[scene, agent], wheelbase_m[scene, agent] = car.front_m - car.length_m / 2, car.wheelbase_m
+            length_m[scene, agent] = car.length_m
+            if path is None:
+                continue
+            first[scene, agent], last[scene, agent] = count, count + len(path.x_m) - 1
+            arc_m, end = arcs_m(path), _ends(path)
+            for name, values in (path._asdict() | {"arc_m": arc_m, "end": count + end,
+                                                   "speed_mps": _speeds(path, arc_m, end, reverse_mps)}).items():
+                pose[name].append(values)
+            count += len(path.x_m)
+
+    # Orders, all of one shape.
+    places = max((of_scene.order.places for of_scene in planned.values()), default=1)
+    shape = (scenes, agents, agents, places, -(-places // 8))
+    remaining, there = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+    for scene, of_scene in planned.items():
+        for all_of, own in ((remaining, of_scene.order.remaining), (there, of_scene.order.there)):
+            all_of[scene][tuple(map(slice, own.shape))] = own
+    joined = {name: np.concatenate(parts) for name, parts in pose.items()}
+    joined["end"] = joined["end"].astype(np.int64)
+    return Plan(**joined, first=first, last=last, rear_m=rear_m, wheelbase_m=wheelbase_m, length_m=length_m,
+                remaining=remaining, there=there)
+
+
+def _ends(path):
+    """(n,) for each pose the last one in its gear."""
+    changes = np.flatnonzero(np.append(np.diff(path.gear) != 0, True))
+    return changes[np.searchsorted(changes, np.arange(len(path.gear)))]
+
+
+def _speeds(path, arc_m, end, reverse_mps):
+    """(n,) highest speeds from which the car can brake for all lower ones that follow, and to creep at each end."""
+    limit_mps = np.where(path.gear > 0, path.speed_mps, np.minimum(path.speed_mps, reverse_mps))
+    limit_mps = np.where(end == np.arange(len(end)), np.minimum(limit_mps, CREEP_MPS), limit_mps)
+    total = limit_mps * limit_mps + 2.0 * BRAKING_MPS2 * arc_m
+    return np.sqrt(np.maximum(np.minimum.accumulate(total[::-1])[::-1] - 2.0 * BRAKING_MPS2 * arc_m, 0.0))
+
+
+# ---- places ----
+
+
+def rear_axles(plan: Plan, scenes: np.ndarray, state: Mapping[str, np.ndarray], agents: int) -> Axles:
+    """Those of the agents.
+
+    Args:
+        scenes: (worlds,) of each world.
+        state: of these worlds, by the core's names.
+    """
+    x_m, y_m, heading_rad, speed_mps = (state[name][:, :agents].astype(np.float64)
+                                        for name in ("x_m", "y_m", "heading_rad", "speed_mps"))
+    back_m = plan.rear_m[scenes]
+    return Axles(x_m - back_m * np.cos(heading_rad), y_m - back_m * np.sin(heading_rad), heading_rad, speed_mps)
+
+
+def nearest(plan: Plan, axles: Axles, scenes: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+    """The nearest pose in all of each path, the first one of several; 0 in other worlds than those given."""
+    found = np.zeros(axles.x_m.shape, np.int64)
+    for world in worlds.tolist():
+        for agent in range(axles.x_m.shape[1]):
+            first, last = plan.first[scenes[world], agent], plan.last[scenes[world], agent]
+            own, here = slice(first, last + 1), [float(values[world, agent]) for values in axles]
+            turn_rad = np.abs(_wrapped(plan.heading_rad[own] - here[2]))
+            away_m = np.hypot(plan.x_m[own] - here[0], plan.y_m[own] - here[1]) + HEADING_M * turn_rad
+            # A car that drives is on a part in its gear.
+            away_m += np.where(plan.gear[own] * here[3] < 0.0, HEADING_M, 0.0)
+            found[world, agent] = first + int(away_m.argmin())
+    return found
+
+
+def advanced(plan: Plan, axles: Axles, at: np.ndarray, dt_s: np.ndarray) -> np.ndarray:
+    """The poses where the cars are now, if a step before they were at `at`: the nearest, no farther than they drive.
+
+    From the end of a part in one gear they go on to the next one.
+    """
+    reach = math.ceil(float((np.abs(axles.speed_mps) * dt_s).max()) / STEP_M) + 3
+    ahead = np.minimum(at[..., None] + np.arange(reach), plan.end[at][..., None])
+    away_m = np.hypot(plan.x_m[ahead] - axles.x_m[..., None], plan.y_m[ahead] - axles.y_m[..., None])
+    at = np.take_along_axis(ahead, away_m.argmin(axis=-1)[..., None], axis=-1)[..., 0]
+    following = np.minimum(plan.end[at] + 1, len(plan.end) - 1)
+    is_same_path = plan.arc_m[following] > 0.0
+    return np.where(is_same_path & (left_m(plan, axles, at) < STOP_M), following, at)
+
+
+def left_m(plan: Plan, axles: Axles, at: np.ndarray) -> np.ndarray:
+    """Metres to the end of the part in one gear; below 0 behind it."""
+    heading_rad, gear = plan.heading_rad[at], plan.gear[at]
+    past_m = (axles.x_m - plan.x_m[at]) * np.cos(heading_rad) + (axles.y_m - plan.y_m[at]) * np.sin(heading_rad)
+    return plan.arc_m[plan.end[at]] - plan.arc_m[at] - gear * past_m
+
+
+def clear_m(plan: Plan, at: np.ndarray, scenes: np.ndarray, is_there: np.ndarray, is_stopped: np.ndarray) -> np.ndarray:
+    """Metres that each car may drive before it is in the way of those that go first, or of one that stands."""
+    place = np.minimum((plan.arc_m[at] / PLACE_M).astype(np.int64), plan.there.shape[3] - 1)
+    count = at.shape[1]
+    index = (scenes[:, None, None], np.arange(count)[:, None], np.arange(count), place[:, None, :])
+    is_there, drives = is_there[:, None, :, None], (is_there & ~is_stopped)[:, None, :, None]
+    in_way = plan.there[index] * is_there | plan.remaining[index] * drives
+    blocked = np.unpackbits(np.bitwise_or.reduce(in_way, axis=2), axis=-1).astype(bool)
+    blocked &= np.arange(blocked.shape[-1]) > place[..., None]
+    first_m = np.where(blocked.any(axis=-1), PLACE_M * blocked.argmax(axis=-1), np.inf)
+    return first_m - plan.arc_m[at] - HOLD_M
+
+
+# ---- control ----
+
+
+def acceleration_mps2(plan: Plan, axles: Axles, at: np.ndarray, free_m: np.ndarray, dt_s: np.ndarray) -> np.ndarray:
+    """Towards the highest speed at which the car can still stop where it has to.
+
+    Args:
+        free_m: what it may drive before it is in the way of others.
+    """
+    gear, speed_mps = plan.gear[at], axles.speed_mps * plan.gear[at]
+    soon = np.minimum(at + np.ceil(np.abs(speed_mps) * dt_s / STEP_M).astype(np.int64), plan.end[at])
+    wanted_mps = np.minimum(plan.speed_mps[at], plan.speed_mps[soon])
+    room_m = np.maximum(free_m - np.abs(speed_mps) * dt_s, 0.0)
+    wanted_mps = np.minimum(wanted_mps, np.sqrt(2.0 * BRAKING_MPS2 * room_m))
+    wanted_mps = np.where(left_m(plan, axles, at) < STOP_M, 0.0, wanted_mps)
+    # Brakes may be full, also before a change of gear. A car that is to stand brakes so hard that it does after a step,
+    # since the nearest of few accelerations can be none; a step does not pass through rest.
+    change_mps2 = np.where(wanted_mps < STILL_MPS, -BRAKE_MPS2, (wanted_mps - speed_mps) / dt_s)
+    change_mps2 = np.where((wanted_mps < STILL_MPS) & (speed_mps <= 0.0), -speed_mps / dt_s, change_mps2)
+    return gear * np.where(speed_mps >= 0.0, np.minimum(change_mps2, THROTTLE_MPS2), change_mps2)
+
+
+def curvature_per_m(plan: Plan, axles: Axles, at: np.ndarray, dt_s: np.ndarray) -> np.ndarray:
+    """That of the path in the middle of the coming step, with feedback of the errors of place and heading."""
+    heading_rad, gear = plan.heading_rad[at], plan.gear[at]
+    off_left_m = ((axles.y_m - plan.y_m[at]) * np.cos(heading_rad) - (axles.x_m - plan.x_m[at]) * np.sin(heading_rad))
+    off_rad = _wrapped(axles.heading_rad - heading_rad)
+    middle = np.minimum(at + np.rint(0.5 * np.abs(axles.speed_mps) * dt_s / STEP_M).astype(np.int64), plan.end[at])
+    # In reverse, an error of heading has the opposite effect on that of place.
+    return (plan.curvature_per_m[middle] - FEEDBACK_PER_M * FEEDBACK_PER_M * off_left_m
+            - 2.0 * FEEDBACK_PER_M * gear * off_rad)
+
+
+def _wrapped(angle_rad):
+    """Angles from -pi to pi."""
+    return angle_rad - 2.0 * math.pi * np.rint(angle_rad / (2.0 * math.pi))
