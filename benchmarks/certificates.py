@@ -2,10 +2,10 @@
 
     python benchmarks/certificates.py [SCENE ...] [--first SEED] [--seeds N] [--json FILE] [--write docs/scenes.md]
 
-`LaneDriver` drives a single car, then all cars together; then all keep their velocity; then all take random actions.
-One trial of each seed, with `traffic_controls` and continuous actions. Scenes of tasks have policies of their own
-(docs/tasks.md). The exit status is 1 if a scene misses its bounds (`BOUNDS`). The figures do not depend on the machine,
-as far as the lengths of paths do not (docs/determinism.md).
+`LaneDriver`, or in parking lots `ParkingDriver`, drives a single car, then all cars together; then all keep their
+velocity; then all take random actions. One trial of each seed, with `traffic_controls` and continuous actions. Scenes
+of tasks have policies of their own (docs/tasks.md). The exit status is 1 if a scene misses its bounds (`BOUNDS`). The
+figures do not depend on the machine, as far as the lengths of paths do not (docs/determinism.md).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 from pages import put_measured, table
 
 from drive_env import Batch, DriveConfig, Scene, generate_scene
-from drive_env.drivers import LaneDriver, RandomDriver
+from drive_env.drivers import LaneDriver, ParkingDriver, RandomDriver
 from drive_env.roles import STEPS_WITHOUT_A_LOG
-from drive_env.scenes.generate import GENERATORS, TASK_OF, TRIAL_STEPS
+from drive_env.scenes.generate import CONFIG_OF, GENERATORS, TASK_OF, TRIAL_STEPS
 
 WORLDS = 64
 """Scenes that are played at a time: memory does not grow with the number of seeds."""
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Shares of the goals: the least ones of `LaneDriver`, and the largest ones of those that do not drive."""
+    """Shares of the goals: the least ones of the rule-based driver, and the largest ones of those that do not drive."""
 
     alone: float = 1.0
     together: float = 0.95
@@ -68,16 +68,26 @@ CASES = {name: Case(name) for name in GENERATORS if name not in TASK_OF} | {
 }
 """By name: every scene without a task as its generator makes it, and with further parameters."""
 
+DRIVERS = {"parking": ParkingDriver}
+"""The rule-based drivers of generators whose goals `LaneDriver` does not drive to."""
+
+
+def rule_based(batch: Batch) -> Act:
+    """The actions of the rule-based driver for the scenes of a batch, which are all of one generator."""
+    generator = batch.scenes[0].name.partition("/")[0]
+    return DRIVERS.get(generator, LaneDriver)(batch).act_all
+
+
 POLICIES = {
-    "alone": Policy(1, lambda batch: LaneDriver(batch).act_all),
-    "together": Policy(None, lambda batch: LaneDriver(batch).act_all),
+    "alone": Policy(1, rule_based),
+    "together": Policy(None, rule_based),
     "constant": Policy(None, lambda batch: lambda: np.zeros_like(batch.actions)),
     "random": Policy(None, lambda batch: RandomDriver(batch, 0).act_all),
 }
 """By the name of a bound. Zeros are no acceleration and straight wheels."""
 
 DEMANDS = dict.fromkeys(CASES, Bounds()) | dict.fromkeys(
-    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout"), Bounds(constant=0.5))
+    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout", "parking"), Bounds(constant=0.5))
 """What a certificate demands: of the scenes named, also that most cars have to steer or to brake."""
 
 NOT_YET: dict[str, Bounds] = {}
@@ -134,7 +144,7 @@ def config_of(case: Case, scene: Scene) -> DriveConfig:
     """All cars of a scene but those with logs are agents; its lights and signs are in force."""
     return DriveConfig(action_type="continuous", traffic_controls=True,
                        agents_per_world=int((~scene.objects.marked_expert).sum()),
-                       trial_steps=steps_of(case))
+                       trial_steps=steps_of(case), **CONFIG_OF[case.generator])
 
 
 def share(total: Mapping[str, Any], rate: str = "goal") -> float:

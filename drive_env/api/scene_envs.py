@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..scenes.generate import CONFIG_OF
 from ..scenes.generate.forks import FRAME_S as GENERATED_DT_S
 
 REWARD = {"goal": 1.0, "collision": -1.0, "offroad": -1.0}
@@ -17,6 +18,9 @@ LANES = {"idm_lane_changes": True}
 
 SIGNS = {"traffic_controls": True, "observation": {"controls": 4}}
 """Where a scene has signs: rule-based vehicles obey them, and the agent observes them."""
+
+STANDS = {"others": "static", **CONFIG_OF["parking"]}
+"""In a parking lot the others stand: where its goal is a bay, the first agent is ahead of those that arrive."""
 
 LAPS = {"on_goal": "next", "goal_radius_m": 8.0}
 """On a circuit goals follow one another, 40 m apart. With this radius an agent reaches a goal from either of the two
@@ -79,6 +83,7 @@ SCENE_ENVS = (
     SceneEnv("Exit", "exit", 40.0, "progress_per_m", 0.0025, others=LANES),
     SceneEnv("UTurn", "u_turn", 40.0, "route_progress_per_m", 0.01, others=SIGNS),
     SceneEnv("Procedural", "procedural", 60.0, "route_progress_per_m", 0.01, others=SIGNS),
+    SceneEnv("Parking", "parking", 100.0, "progress_per_m", 0.04, action_type="continuous", others=STANDS),
     SceneEnv("Intersection", "intersection", 60.0, "route_progress_per_m", 0.01),
     SceneEnv("Town", "town", 40.0, "route_progress_per_m", 0.01),
 )

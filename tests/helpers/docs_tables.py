@@ -197,6 +197,7 @@ HIGHWAY_ENV = {
     "TwoWay": ("two-way-v0", "15", "5", "0.8 for speed, 0.2 for the left lane"),
     "Exit": ("exit-v0", "18", "20", "0.1 for 20 to 30 m/s, exit 1"),
     "UTurn": ("u-turn-v0", "10", "6", "0.4 for 8 to 24 m/s, 0.1 for the left lane, collision -1"),
+    "Parking": ("parking-v0", "100", "0", "minus the root of a weighted distance to the pose, collision -5"),
     "Intersection": ("intersection-v0", "13", "10, and more that appear", "1 for 7 to 9 m/s, arrival 1, collision -5"),
 }
 """HighwayEnv's counterpart of an env: id, horizon in s, other vehicles, and reward of a decision."""
