@@ -1,6 +1,7 @@
 """What do many tests share? The real scene files, a browser, the options --slow and --seeds, processes for xdist."""
 
 import signal
+from pathlib import PurePath
 
 import pytest
 from browser import chromium  # noqa: F401  # a fixture
@@ -25,13 +26,34 @@ def pytest_addoption(parser):
     parser.addoption("--seeds", type=int, help="seeds of each generator whose roads are checked (default: 200)")
 
 
-def pytest_collection_modifyitems(config, items):
-    """With `--dist loadgroup` the tests of a file run in one process, and those of `CORE_BUILDS` in one for all."""
-    if config.pluginmanager.hasplugin("xdist"):
-        group = {item: "core builds" if item.path.name in CORE_BUILDS else item.path.stem for item in items}
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(group[item]))
-        items.sort(key=lambda item: LONGEST.index(group[item]) if group[item] in LONGEST else len(LONGEST))
+def group_of(nodeid):
+    """The stem of a test's file, or the group of the files that share builds."""
+    file = PurePath(nodeid.partition("::")[0])
+    return "core builds" if file.name in CORE_BUILDS else file.stem
+
+
+def pytest_collection_modifyitems(items):
+    """Sorts the groups that begin first to the front."""
+    rank = {group: index for index, group in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(group_of(item.nodeid), len(LONGEST)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `--dist loadgroup` a group runs in one process.
+
+    pytest-xdist 3.8 appends the group of an `xdist_group` mark to a node id that pytest 9.2 no longer reads; every
+    test was then a group of its own.
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class GroupScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    return GroupScheduling(config, log)
 
 
 @pytest.fixture
