@@ -90,13 +90,15 @@ class Piece(NamedTuple):
         # A clothoid has no closed form: panels that turn by less than 1 rad each.
         steepest = max(abs(self.start_per_m), abs(self.end_per_m))
         panels = 1 + math.floor(steepest * self.length_m)
+        # All nodes of all panels at once; their terms are added in order, for the same bits on every platform.
+        shares, weights = np.array([((panel + 0.5 * (1.0 + node)) / panels, 0.5 * weight / panels)
+                                    for panel in range(panels) for node, weight in NODES]).T[..., None]
+        s = along_m * shares
+        sine, cosine = sine_cosine(start.heading_rad + s * (self.start_per_m + 0.5 * slope * s))
         x_m, y_m = np.full(along_m.shape, float(start.x_m)), np.full(along_m.shape, float(start.y_m))
-        for panel in range(panels):
-            for node, weight in NODES:
-                s = along_m * ((panel + 0.5 * (1.0 + node)) / panels)
-                sine, cosine = sine_cosine(start.heading_rad + s * (self.start_per_m + 0.5 * slope * s))
-                x_m += along_m * (0.5 * weight / panels) * cosine
-                y_m += along_m * (0.5 * weight / panels) * sine
+        for step_x_m, step_y_m in zip(along_m * weights * cosine, along_m * weights * sine, strict=True):
+            x_m += step_x_m
+            y_m += step_y_m
         return x_m, y_m, heading, curvature
 
 

@@ -266,10 +266,10 @@ def _is_covered(strips, pavements, points, owner):
     lanes = len(strips.lane_start) - 1
     for i, corners in enumerate(pavements):
         step = np.roll(corners, -1, axis=0) - corners
-        left = np.stack([_along(points - corner, _left(side)[None]) / _length(side[None])
-                         for corner, side in zip(corners, step, strict=True)])
+        x_m, y_m = points.T[..., None] - corners.T[:, None]
+        left = (x_m * -step[:, 1] + y_m * step[:, 0]) / _length(step)
         margin = np.where(lanes + i < owner, -SAME_M, SAME_M)
-        found |= (left.min(axis=0) >= margin) & (owner != lanes + i)
+        found |= (left.min(axis=1) >= margin) & (owner != lanes + i)
     return found
 
 
