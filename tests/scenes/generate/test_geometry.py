@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -38,12 +39,13 @@ BLOCK, SLOW = 200, 1000
 
 
 def pytest_generate_tests(metafunc):
-    """Tests are in the order of the blocks of seeds, so that each block is made once."""
+    """Tests are in the order of the blocks of seeds, then of names, so that the scenes of both are made once."""
     config = metafunc.config
     count = config.getoption("--seeds") or (SLOW if config.getoption("--slow") else BLOCK)
     assert count > 0, f"--seeds is {count}; it must be at least 1"
     blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
     metafunc.parametrize("seeds", blocks, scope="module", ids=lambda block: f"{block.start}-{block.stop - 1}")
+    metafunc.parametrize("name", MAPS, scope="module")
 
 
 @pytest.fixture
@@ -68,22 +70,30 @@ def links_of(scene):
 
 
 def samples(lane, pitch_m=2.0):
-    """x, y, heading and curvature of the exact curve."""
-    return lane.curve.at(np.linspace(0.0, lane.curve.length_m, max(2, math.ceil(lane.curve.length_m / pitch_m) + 1)))
+    """x, y, heading and curvature of the exact curve; kept, for several laws sample the same lanes alike."""
+    return sampled(lane.curve, pitch_m)
+
+
+@lru_cache(maxsize=10000)
+def sampled(curve, pitch_m):
+    found = curve.at(np.linspace(0.0, curve.length_m, max(2, math.ceil(curve.length_m / pitch_m) + 1)))
+    found.flags.writeable = False
+    return found
 
 
 def crossings(one, other):
     """Number of pairs of segments of which each has its ends on both sides of the other."""
-    if not len(one) or not len(other):
-        return 0
-    low, high = one.min(axis=(0, 1)), one.max(axis=(0, 1))
-    other = other[(other.max(axis=1) >= low).all(axis=1) & (other.min(axis=1) <= high).all(axis=1)]
-    a, b, c, d = one[:, None, 0], one[:, None, 1], other[None, :, 0], other[None, :, 1]
+    near = np.ones((len(one), len(other)), bool)
+    for axis in range(2):
+        first, second = one[:, :, axis], other[:, :, axis]
+        near &= first.min(axis=1)[:, None] <= second.max(axis=1)
+        near &= first.max(axis=1)[:, None] >= second.min(axis=1)
+    i, j = np.nonzero(near)
+    a, b, c, d = one[i, 0], one[i, 1], other[j, 0], other[j, 1]
     return int(((orientation(a, b, c) * orientation(a, b, d) < 0)
                 & (orientation(c, d, a) * orientation(c, d, b) < 0)).sum())
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, seeds, all_roads):
     """Points to the bit; headings of the curves, since those of chords differ from them by half of the chord's turn."""
     for found in different(name, seeds, all_roads):
@@ -96,14 +106,12 @@ def test_a_lane_leads_into_lanes_that_start_where_it_ends(name, seeds, all_roads
             assert math.cos(end.heading_rad - start.heading_rad) >= math.cos(JOINT_RAD), found.call
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_a_car_can_turn_as_every_lane_does(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         for lane in found.map.lanes:
             assert np.abs(samples(lane)[3]).max() <= SHARPEST_PER_M, found.call
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         roads, points = found.scene.roads, lane_points(found.scene)
@@ -114,7 +122,6 @@ def test_lanes_are_the_curves_to_2_cm_and_have_their_width_and_limit(name, seeds
             assert roads.speed_limit_mps[i] == np.float32(lane.speed_limit_mps)
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         edges = segments_of(found.scene.roads, {EDGE})
@@ -123,10 +130,9 @@ def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, seeds, all_roads):
             low = np.array([x_m.min(), y_m.min()]) - lane.width_m
             high = np.array([x_m.max(), y_m.max()]) + lane.width_m
             near = edges[(edges.max(axis=1) >= low).all(axis=1) & (edges.min(axis=1) <= high).all(axis=1)]
-            for left_m in (-lane.width_m / 2, 0.0, lane.width_m / 2):
-                side = np.stack([x_m - left_m * np.sin(heading), y_m + left_m * np.cos(heading)], axis=1)
-                for part in np.array_split(np.stack([side[:-1], side[1:]], axis=1), len(side) // 20 + 1):
-                    assert crossings(part, near) == 0, found.call
+            left_m = lane.width_m * np.array([[-0.5], [0.0], [0.5]])
+            sides = np.stack([x_m - left_m * np.sin(heading), y_m + left_m * np.cos(heading)], axis=2)
+            assert crossings(np.stack([sides[:, :-1], sides[:, 1:]], axis=2).reshape(-1, 2, 2), near) == 0, found.call
 
 
 def near_in_graph(found):
@@ -162,23 +168,23 @@ def near_in_graph(found):
     return related
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_lanes_of_one_direction_overlap_only_where_they_merge_or_split(name, seeds, all_roads):
     for found in different(name, seeds, all_roads):
         related = near_in_graph(found)
         at = [samples(lane) for lane in found.map.lanes]
-        boxes = [(line[:2].min(axis=1), line[:2].max(axis=1)) for line in at]
+        boxes = np.array([[line[:2].min(axis=1), line[:2].max(axis=1)] for line in at])
+        width_m = np.array([lane.width_m for lane in found.map.lanes])
         for i, one in enumerate(at):
-            for j, other in enumerate(at[:i]):
-                near_m = (found.map.lanes[i].width_m + found.map.lanes[j].width_m) / 2 - 0.3
-                if ((boxes[i][0] > boxes[j][1] + near_m) | (boxes[j][0] > boxes[i][1] + near_m)).any():
-                    continue
+            nears_m = (width_m[i] + width_m[:i]) / 2 - 0.3
+            is_near = ((boxes[i, 0] <= boxes[:i, 1] + nears_m[:, None])
+                       & (boxes[:i, 0] <= boxes[i, 1] + nears_m[:, None])).all(axis=1)
+            for j in np.flatnonzero(is_near):
+                other, near_m = at[j], nears_m[j]
                 away = np.hypot(one[0][:, None] - other[0], one[1][:, None] - other[1])
                 same_way = np.cos(one[2][:, None] - other[2]) > SAME_WAY_COS
                 assert (i, j) in related or not (same_way & (away < near_m)).any(), (found.call, i, j)
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_a_mirrored_scene_has_mirrored_roads(name, seeds, all_roads):
     for found in different(name, seeds, all_roads)[::4]:
         here, there = found.scene.roads, found.map.mirrored().roads()
@@ -191,7 +197,6 @@ def test_a_mirrored_scene_has_mirrored_roads(name, seeds, all_roads):
                        for part in np.array_split(ends, len(ends) // 200 + 1)) < 6e-3, found.call
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_lanes_in_conflict_never_have_green_together(name, seeds, all_roads):
     """Lanes that leave stop lines with green or yellow lights. Lanes conflict if they cross or end together."""
     for found in different(name, seeds, all_roads)[::4]:
@@ -221,7 +226,6 @@ def shown(controls, light, time_s):
     return int(controls.phase_state[phases][np.searchsorted(ends_s, at_s, side="right")])
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_cars_start_apart_on_the_road_and_off_the_goals(name, seeds, all_roads):
     for found in scenes_of(name, fewer(name, seeds, all_roads)):
         scene = validate_scene(found.scene)
@@ -265,18 +269,20 @@ def stands(scene, car):
 def beside(found):
     """Pairs of lanes along which a car can change from one to the other: for 30 m they are side by side, one way."""
     at = [samples(lane, 5.0) for lane in found.map.lanes]
-    boxes = [(line[:2].min(axis=1) - 5.0, line[:2].max(axis=1)) for line in at]
+    boxes = np.array([[line[:2].min(axis=1), line[:2].max(axis=1)] for line in at])
     pairs = []
     for i, one in enumerate(at):
-        for j, other in enumerate(at):
-            if i == j or (boxes[i][0] > boxes[j][1]).any() or (boxes[j][0] > boxes[i][1]).any():
+        near = ((boxes[i, 0] <= boxes[:, 1] + 5.0) & (boxes[:, 0] <= boxes[i, 1] + 5.0)).all(axis=1)
+        for j in np.flatnonzero(near):
+            if i == j:
                 continue
+            other = at[j]
             away = np.hypot(one[0][:, None] - other[0], one[1][:, None] - other[1])
             nearest = away.argmin(axis=1)
             gap_m = away.min(axis=1)
             near = (gap_m < 5.0) & (gap_m > 2.0) & (np.cos(one[2] - other[2][nearest]) > 0.99)
             if near.sum() >= 6:
-                pairs.append((i, j))
+                pairs.append((i, int(j)))
     return pairs
 
 
@@ -302,7 +308,6 @@ def ways_m(links, lengths_m, sides, start, along_m):
     return ends
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
     """Also by changes to a lane beside; on a cycle, the lane of the start may be entered again. A car with its nose in
     a bay reverses to where the lane of the bay begins."""
@@ -331,18 +336,19 @@ def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
             assert reached, (found.call, car)
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, seeds, all_roads):
     for found in scenes_of(name, fewer(name, seeds, all_roads))[::4]:
         scene, objects = found.scene, found.scene.objects
         at = [samples(lane, 0.2) for lane in found.map.lanes]
+        lane_of, every = np.repeat(np.arange(len(at)), [line.shape[1] for line in at]), np.concatenate(at, axis=1)
+        cos, sin = np.cos(every[2]), np.sin(every[2])
         for car in range(objects.count):
             x_m, y_m, heading = (float(values[0, car]) for values in (objects.x_m, objects.y_m, objects.heading_rad))
             speed_mps = math.hypot(objects.vx_mps[0, car], objects.vy_mps[0, car])
             if objects.marked_expert[car]:
                 continue
-            best = min(range(len(at)), key=lambda i, x=x_m, y=y_m, h=heading: np.min(
-                np.hypot(at[i][0] - x, at[i][1] - y) + 10 * (1 - np.cos(at[i][2] - h))))
+            turned = 1 - (cos * math.cos(heading) + sin * math.sin(heading))
+            best = lane_of[np.argmin(np.hypot(every[0] - x_m, every[1] - y_m) + 10 * turned)]
             nearest = int(np.hypot(at[best][0] - x_m, at[best][1] - y_m).argmin())
             step_x, step_y = x_m - at[best][0][nearest], y_m - at[best][1][nearest]
             bend_rad = at[best][2][nearest] - heading
@@ -355,7 +361,6 @@ def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, see
                     heading, abs=1e-5) or abs(abs(heading) - math.pi) < 1e-5
 
 
-@pytest.mark.parametrize("name", MAPS)
 def test_no_car_starts_too_fast_to_stop_behind_the_next_on_its_lane(name, seeds, all_roads):
     """If both brake with 2 m/s2; and before the end of a lane that leads nowhere."""
     for found in scenes_of(name, fewer(name, seeds, all_roads))[::4]:
