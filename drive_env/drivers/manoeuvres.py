@@ -139,7 +139,12 @@ def pull_out(car: Car, pose: tuple[float, float, float], onward: int, x_limit_m:
 
 
 def is_free(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray:
-    """For each pose, whether no box is in the car or nearer to one of its sides than the margin.
+    """For each pose, whether no box is in the car or nearer to one of its sides than the margin."""
+    return np.logical_not(touching(car, poses, boxes, margin_m).any(axis=-1))
+
+
+def touching(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray:
+    """For each pose and box, whether the box is in the car or nearer to one of its sides than the margin.
 
     Two rectangles are apart if they are in the direction of a side of one of them (separating axes).
     """
@@ -154,7 +159,7 @@ def is_free(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray
     touches &= np.abs(y_m * cosine - x_m * sine) < left_m + boxes.ahead_m * across + boxes.left_m * along
     touches &= np.abs(x_m * box_cosine + y_m * box_sine) < boxes.ahead_m + ahead_m * along + left_m * across
     touches &= np.abs(y_m * box_cosine - x_m * box_sine) < boxes.left_m + ahead_m * across + left_m * along
-    return ~touches.any(axis=-1)
+    return touches
 
 
 def _search(car, pose, onward, x_limit_m, boxes, margin_m, turns):

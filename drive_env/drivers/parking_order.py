@@ -6,22 +6,17 @@ of an earlier one, so the first never waits, and then the second: there is no de
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from .manoeuvres import Car
+from .manoeuvres import Boxes, Car, Poses, touching
 from .parking_path import DrivePath
 
 PLACE_M = 0.5
 """Distance of the places of a path that are compared."""
 
-DISCS = 5
-"""Equal parts of a car's length, each within a disc: so many that cars in neighbouring bays do not touch."""
-
-GAP_M = 0.15
-"""Between the discs of two cars, at least."""
-
+GAP_M, STANDING_GAP_M = 0.3, 0.08
+"""Between two cars that drive, at least, and from one at its start or goal. Paths keep a margin wider than the second
+from the bays of others, so that no car is on the way of another one before it leaves its bay."""
 
 
 class Order:
@@ -38,11 +33,11 @@ class Order:
     """
 
     def __init__(self, cars: list[Car], paths: list[DrivePath]) -> None:
-        discs = [_discs(car, path) for car, path in zip(cars, paths, strict=True)]
-        self.places = max(len(middles) for middles, _ in discs)
+        poses = [_places(path) for path in paths]
+        self.places = max(len(of_path.x_m) for of_path in poses)
         shape = (len(cars), len(cars), self.places, -(-self.places // 8))
         self.remaining, self.there = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-        meets = {(i, j): _meets(discs[i], discs[j], cars[i], cars[j]) for i in range(len(cars)) for j in range(i)}
+        meets = {(i, j): _meets(poses[i], poses[j], cars[i], cars[j]) for i in range(len(cars)) for j in range(i)}
         meets |= {(j, i): found.T for (i, j), found in meets.items()}
         rank = _ranks(len(cars), {(i, j) for (i, j), found in meets.items() if found[0].any()})
         for (i, j), found in meets.items():
@@ -63,31 +58,23 @@ def arcs_m(path: DrivePath) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(path.x_m), np.diff(path.y_m)))])
 
 
-def _discs(car, path):
-    """(places, 2) middles of a car along its path, and (places, DISCS, 2) those of its discs."""
+def _places(path):
+    """The poses of a path at its places."""
     first = np.unique(places_of(path), return_index=True)[1]
-    ahead_m = -car.back_m + car.length_m * (np.arange(DISCS) + 0.5) / DISCS
-    cosine, sine = np.cos(path.heading_rad[first])[:, None], np.sin(path.heading_rad[first])[:, None]
-    discs = np.stack([path.x_m[first][:, None] + ahead_m * cosine, path.y_m[first][:, None] + ahead_m * sine], axis=2)
-    return discs.mean(axis=1), discs
+    return Poses(path.x_m[first], path.y_m[first], path.heading_rad[first])
 
 
 def _meets(one, other, one_car, other_car):
     """(places, places) bool: where on their paths two cars would touch, or nearly."""
-    apart_m = np.hypot(*(one[0][:, None] - other[0]).transpose(2, 0, 1))
-    far_m = math.fsum(car.length_m / 2 + car.half_m for car in (one_car, other_car)) + GAP_M
-    near = np.argwhere(apart_m < far_m)
-    found = np.zeros(apart_m.shape, bool)
-    if len(near):
-        reach_m = GAP_M + _disc_m(one_car) + _disc_m(other_car)
-        step_m = one[1][near[:, 0]][:, :, None] - other[1][near[:, 1]][:, None]
-        touch = ((step_m * step_m).sum(axis=3) < reach_m * reach_m).any(axis=(1, 2))
-        found[tuple(near[touch].T)] = True
+    middle_m = (other_car.front_m - other_car.back_m) / 2
+    halves_m = np.broadcast_to([[other_car.length_m / 2], [other_car.half_m]], (2, len(other.x_m)))
+    boxes = Boxes(other.x_m + middle_m * np.cos(other.heading_rad), other.y_m + middle_m * np.sin(other.heading_rad),
+                  other.heading_rad, *halves_m)
+    found = touching(one_car, one, boxes, GAP_M)
+    for end in (0, -1):
+        found[end] = touching(one_car, one.at([end]), boxes, STANDING_GAP_M)[0]
+        found[:, end] = touching(one_car, one, boxes.at([end]), STANDING_GAP_M)[:, 0]
     return found
-
-
-def _disc_m(car):
-    return float(np.hypot(car.length_m / DISCS / 2, car.half_m))
 
 
 def _ranks(count, on_way):

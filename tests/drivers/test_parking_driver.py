@@ -102,6 +102,13 @@ def test_cars_that_share_a_lot_all_reach_their_goals_in_turn():
     assert records["goal"].sum() == 12
 
 
+def test_cars_that_leave_bays_on_both_sides_of_the_aisle_do_not_wait_for_each_other():
+    """Each reverses to within 30 cm of the bay of the other one."""
+    scenes = [generate_scene("parking", seed=seed) for seed in (136, 131)]
+    records = first_trials(scenes, driver_of, config_for(4, "discrete"))
+    assert records["goal"].sum() == 8 and records["trial_length"].max() < 900
+
+
 def test_a_lane_driver_does_not_park():
     scenes = [generate_scene("parking", seed=seed, agents=1, leaving=0.0, nose="out") for seed in range(4)]
     records = first_trials(scenes, lambda batch: LaneDriver(batch).act_all, config_for())
