@@ -274,8 +274,8 @@ def test_a_vehicle_yields_to_an_agent_that_comes_fast_from_far_away():
 
 
 def test_narrow_vehicles_whose_paths_cross_between_their_points_do_not_collide():
-    """The points of both paths are 1 m before and behind the crossing, 1.41 m apart. Of two that arrive at once, the one
-    from the right goes first."""
+    """The points of both paths are 1 m before and behind the crossing, 1.41 m apart. Of two that arrive at once, the
+    one from the right goes first."""
     lanes = [[(-100.0, 0.0), (100.0, 0.0)], [(0.0, -100.0), (0.0, 100.0)]]
     narrow = [parked(x_m, y_m, heading_rad, width_m=0.5, speed_mps=5.0)
               for x_m, y_m, heading_rad in ((-31.0, 0.0, 0.0), (0.0, -31.0, math.pi / 2))]
