@@ -93,14 +93,14 @@ def compose(blocks: Any, seed: int = 0, agents: int | None = None, **parameters:
         SceneError: an unknown letter, a value out of its range, more agents than fit, or a block that overlaps earlier
             ones in every try; names the block.
     """
-    wishes = block_map.wishes_of(blocks)
+    specs = block_map.block_specs(blocks)
     seed = checked_int("seed", seed, 0, 2**64 - 1, SceneError)
     if agents is not None:
         agents = checked_int("agents", agents, 1, AGENT_LIMIT, SceneError)
     chosen = fill_parameters("compose", block_map.PARAMETERS, parameters, ("blocks", "seed", "agents"))
     named = "".join(f", {key}={chosen[key]!r}" for key in parameters)
-    return _copy_of(f"compose({block_map.text_of(wishes)}, seed={seed}, agents={agents}{named})", COMPOSED, seed,
-                    agents, {"wishes": wishes, **chosen})
+    return _copy_of(f"compose({block_map.text_of(specs)}, seed={seed}, agents={agents}{named})", COMPOSED, seed,
+                    agents, {"specs": specs, **chosen})
 
 
 def task_hint(value: Any) -> str:

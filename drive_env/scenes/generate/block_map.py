@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import SceneError, checked_int, value_text
 from .blocks import BLOCKS, RoadKind
-from .chain import Wish, assembled, chain
+from .chain import BlockSpec, assembled, chain
 from .lane_map import LaneMap
 from .parameters import Parameter, fill_parameters
 from .parts import Parts
@@ -49,7 +49,7 @@ BEFORE_LINE_M = 13.5
 """From a car to a stop line, at least: it has a choice."""
 
 
-def wishes_of(blocks: Any) -> tuple[Wish, ...]:
+def block_specs(blocks: Any) -> tuple[BlockSpec, ...]:
     """The blocks that a caller names, checked.
 
     Args:
@@ -67,10 +67,10 @@ def wishes_of(blocks: Any) -> tuple[Wish, ...]:
                          "and pairs of one of these and parameters")
     if not 1 <= len(blocks) <= MOST_BLOCKS:
         raise SceneError(f"blocks has {len(blocks)} blocks; it must have from 1 to {MOST_BLOCKS}")
-    return tuple(_wish(at, block) for at, block in enumerate(blocks))
+    return tuple(_spec(at, block) for at, block in enumerate(blocks))
 
 
-def _wish(at, block):
+def _spec(at, block):
     name, values = block if isinstance(block, (tuple, list)) and len(block) == 2 else (block, {})
     letter = LETTER_OF.get(name, name) if isinstance(name, str) else None
     if letter not in BLOCKS:
@@ -89,27 +89,27 @@ def _wish(at, block):
         filled = fill_parameters(f"block {letter!r}", known, own, (SOCKET,))
     except SceneError as error:
         raise SceneError(f"blocks[{at}], {letter!r}: {error}") from None
-    return Wish(letter, tuple((name, filled[name]) for name in own), socket)
+    return BlockSpec(letter, tuple((name, filled[name]) for name in own), socket)
 
 
-def text_of(wishes: Sequence[Wish]) -> str:
+def text_of(specs: Sequence[BlockSpec]) -> str:
     """The argument that means these blocks."""
-    if all(wish == Wish(wish.letter) for wish in wishes):
-        return repr("".join(wish.letter for wish in wishes))
-    return repr([(wish.letter, dict(wish.values) | ({} if wish.socket is None else {SOCKET: wish.socket}))
-                 if wish != Wish(wish.letter) else wish.letter for wish in wishes])
+    if all(spec == BlockSpec(spec.letter) for spec in specs):
+        return repr("".join(spec.letter for spec in specs))
+    return repr([(spec.letter, dict(spec.values) | ({} if spec.socket is None else {SOCKET: spec.socket}))
+                 if spec != BlockSpec(spec.letter) else spec.letter for spec in specs])
 
 
-def build(rng: Rng, agents: int | None, wishes: Sequence[Wish], lanes: int, lane_width_m: float, speed_limit_mps: float
-          ) -> Parts:
-    """The map of these blocks, with cars on its streets; None: `DEFAULT_AGENTS`, or as many as fit."""
-    return built(rng, agents, lambda number: wishes[number], len(wishes), lanes, lane_width_m, speed_limit_mps)
-
-
-def built(rng: Rng, agents: int | None, wish_of: Callable[[int], Wish], count: int, lanes: int, lane_width_m: float,
+def build(rng: Rng, agents: int | None, specs: Sequence[BlockSpec], lanes: int, lane_width_m: float,
           speed_limit_mps: float) -> Parts:
+    """The map of these blocks, with cars on its streets; None: `DEFAULT_AGENTS`, or as many as fit."""
+    return built(rng, agents, lambda number: specs[number], len(specs), lanes, lane_width_m, speed_limit_mps)
+
+
+def built(rng: Rng, agents: int | None, spec_of: Callable[[int], BlockSpec], count: int, lanes: int,
+          lane_width_m: float, speed_limit_mps: float) -> Parts:
     """As `build`, for the arguments of `chain`."""
-    roads, streets = assembled(chain(rng, wish_of, count, lanes, RoadKind(lane_width_m, speed_limit_mps)))
+    roads, streets = assembled(chain(rng, spec_of, count, lanes, RoadKind(lane_width_m, speed_limit_mps)))
     spec = PlacingSpec(_starts(roads, streets), [Span(lane) for lane in streets], ROUTE_RANGE_M, SPEED_SHARE, HEADWAY_S)
     if agents is None:
         agents = min(DEFAULT_AGENTS, most_cars(roads, spec))

@@ -26,8 +26,8 @@ TRIES, MEAN_TRIES = 6, 40
 """Of a block, before the one before it is tried again; and of all blocks, for each block of the map."""
 
 
-class Wish(NamedTuple):
-    """A block that a map shall have.
+class BlockSpec(NamedTuple):
+    """A block of a map, before what is left open is drawn.
 
     Attributes:
         values: names and values of those parameters that are not drawn.
@@ -68,11 +68,11 @@ class Stage(NamedTuple):
     lanes: int
 
 
-def chain(rng: Rng, wish_of: Callable[[int], Wish], count: int, lanes: int, road: RoadKind) -> tuple[Placed, ...]:
+def chain(rng: Rng, spec_of: Callable[[int], BlockSpec], count: int, lanes: int, road: RoadKind) -> tuple[Placed, ...]:
     """The blocks of a map, with a first road before them.
 
     Args:
-        wish_of: returns the wish for a block by its number; it is called for every try.
+        spec_of: returns the spec of a block by its number; it is called for every try.
         lanes: of the first road, one way.
 
     Raises:
@@ -92,10 +92,10 @@ def chain(rng: Rng, wish_of: Callable[[int], Wish], count: int, lanes: int, road
             stages.pop()
             continue
         tries[at] += 1
-        wish = wish_of(at)
+        spec = spec_of(at)
         if at > reached:
-            reached, letter = at, wish.letter
-        if stage := _continued(rng, stages[-1], at, wish, road):
+            reached, letter = at, spec.letter
+        if stage := _continued(rng, stages[-1], at, spec, road):
             stages.append(stage)
     return stages[-1].placed
 
@@ -118,16 +118,16 @@ def assembled(placed: tuple[Placed, ...]) -> tuple[LaneMap, list[int]]:
     return roads, streets
 
 
-def _continued(rng, stage, at, wish, road) -> Stage | None:
+def _continued(rng, stage, at, spec, road) -> Stage | None:
     """The map with one more block, at a socket of the last one; None where it overlaps earlier ones."""
-    placed, kind = stage.placed, BLOCKS[wish.letter]
-    socket, lanes = _socket(rng, placed, at, wish), 1 if kind.single else stage.lanes
-    given = dict(wish.values)
+    placed, kind = stage.placed, BLOCKS[spec.letter]
+    socket, lanes = _socket(rng, placed, at, spec), 1 if kind.single else stage.lanes
+    given = dict(spec.values)
     values = {name: given[name] if name in given else choice.draw(rng) for name, choice in kind.choices.items()}
     try:
         block = kind.build(rng, lanes, road, **values)
     except SceneError as error:
-        raise SceneError(f"blocks[{at}], {wish.letter!r}: {error}") from None
+        raise SceneError(f"blocks[{at}], {spec.letter!r}: {error}") from None
     before = placed[-1].block.sockets[socket].lanes
     for new in [block] if before == lanes else [taper(before, lanes, road), block]:
         # At its first socket, to the one of the last block, or to the other end of the taper.
@@ -140,15 +140,15 @@ def _continued(rng, stage, at, wish, road) -> Stage | None:
     return Stage(placed, stage.lanes if kind.single else block.sockets[1].lanes)
 
 
-def _socket(rng, placed, at, wish):
+def _socket(rng, placed, at, spec):
     """The socket of the last block at which the next one begins."""
     count = len(placed[-1].block.sockets) - 1
-    if wish.socket is None:
+    if spec.socket is None:
         return 1 + rng.below(count)
-    if wish.socket >= count:
-        raise SceneError(f"blocks[{at}], {wish.letter!r}, has socket {wish.socket}; the block before it has sockets 0 "
+    if spec.socket >= count:
+        raise SceneError(f"blocks[{at}], {spec.letter!r}, has socket {spec.socket}; the block before it has sockets 0 "
                          f"to {count - 1}")
-    return 1 + wish.socket
+    return 1 + spec.socket
 
 
 def _placed(block: Block, frame: Pose, before: tuple[int, int] | None) -> Placed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import block_map
 from .blocks import BLOCKS
-from .chain import Wish
+from .chain import BlockSpec
 from .parameters import Parameter
 from .parts import Parts
 from .rng import Rng
@@ -19,7 +19,7 @@ PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks behind the first road", 1
 
 def build(rng: Rng, agents: int, blocks: int, lanes: int, lane_width_m: float, speed_limit_mps: float) -> Parts:
     """A block that does not fit is replaced by another random one."""
-    return block_map.built(rng, agents, lambda _: Wish(_letter(rng)), blocks, lanes, lane_width_m, speed_limit_mps)
+    return block_map.built(rng, agents, lambda _: BlockSpec(_letter(rng)), blocks, lanes, lane_width_m, speed_limit_mps)
 
 
 def _letter(rng: Rng) -> str:
