@@ -24,7 +24,8 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run tests that take minutes (docs/robustness.md)")
-    parser.addoption("--seeds", type=int, help="seeds of each generator whose roads are checked (default: 200)")
+    parser.addoption("--seeds", type=int, help="seeds of each generator whose roads (default: 200) and parking trials "
+                     "(default: 50 an action type) are checked")
 
 
 def group_of(nodeid):
@@ -43,8 +44,8 @@ def pytest_collection_modifyitems(items):
 def pytest_xdist_make_scheduler(config, log):
     """With `--dist loadgroup` a group runs in one process.
 
-    pytest-xdist 3.8 appends the group of an `xdist_group` mark to a node id that pytest 9.2 no longer reads; every
-    test was then a group of its own.
+    pytest-xdist 3.8 appends the group of an `xdist_group` mark to a node id that pytest 9.2 no longer reads;
+    without this hook every test is a group of its own.
     """
     if config.getvalue("dist") != "loadgroup":
         return None

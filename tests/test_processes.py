@@ -15,13 +15,11 @@ HERE = Path(__file__).parent
 TESTS = """
 import os
 import pathlib
-import time
 
 import pytest
 
 @pytest.mark.parametrize("i", range(4))
 def test_process(i):
-    time.sleep(0.1)
     pathlib.Path(f"{pathlib.Path(__file__).stem}-{i}-{os.getpid()}").touch()
 """
 
@@ -34,7 +32,7 @@ def test_a_file_runs_in_one_process_and_files_that_share_builds_in_one_for_all(t
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "xdist.plugin", "--numprocesses", "2", "--dist",
                            "loadgroup", "--no-loadscope-reorder", "-o", f"pythonpath={HERE / 'helpers'}", "."],
                           cwd=tmp_path, check=False, capture_output=True, text=True,
-                          env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+                          env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""})
     assert done.returncode == 0, done.stdout + done.stderr
     processes, runs = defaultdict(set), 0
     for path in tmp_path.glob("test_*-*-*"):

@@ -15,6 +15,11 @@ def corners(xy_m, heading_rad, length_m, width_m):
                     axis=-1) + np.asarray(xy_m)[..., None, :]
 
 
+def sides_of(boxes):
+    """(..., 4, 2, 2) sides of boxes (..., 4, 2)."""
+    return np.stack([boxes, np.roll(boxes, -1, axis=-2)], axis=-2)
+
+
 def segments_of(roads, kinds):
     """(m, 2, 2) segments of the polylines whose kind code is in `kinds`."""
     points = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
@@ -36,7 +41,7 @@ def box_segment_gap_m(box, segments):
     near = segments[point_segment_m(box.mean(axis=0)[None], segments)[0] < radius_m + 2.0]
     if not len(near):
         return np.inf
-    sides = np.stack([box, np.roll(box, -1, axis=0)], axis=1)
+    sides = sides_of(box)
     if segments_cross(sides, near).any() or inside(near.reshape(-1, 2), box).any():
         return 0.0
     return min(point_segment_m(box, near).min(), point_segment_m(near.reshape(-1, 2), sides).min())

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from boxes import box_segment_gap_m, corners, on_road, point_segment_m, segments_of
+from boxes import box_segment_gap_m, corners, on_road, point_segment_m, segments_of, sides_of
 
 LANE, LINE, EDGE = 1, 2, 3
 NAMES = ("town", "intersection")
@@ -84,7 +84,7 @@ def check_spawns(scene, agents):
     assert min(box_segment_gap_m(box, edges) for box in boxes) >= 0.3
     # Boxes longer by 1 m at both ends do not overlap: the gaps are at least 2 m.
     grown = corners(xy_m, heading_rad, objects.length_m + 1.998, objects.width_m)
-    sides = np.stack([grown, np.roll(grown, -1, axis=1)], axis=2)
+    sides = sides_of(grown)
     for car in range(agents):
         others = np.delete(sides, car, axis=0).reshape(-1, 2, 2)
         if len(others):
