@@ -1,10 +1,12 @@
-"""Does every scene of a class show its behaviour, and can its subject be driven?"""
+"""Does a scene of each class show its behaviour, and can its subject be driven? One of 50; with `--slow`, all."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
-from boxes import box_segment_gap_m, corners
+from boxes import box_segment_gap_m, corners, sides_of
 from scene_hashes import hash_of
 
 from drive_env import Batch, DriveConfig
@@ -12,23 +14,20 @@ from drive_env.behaviours import BEHAVIOURS, behaviour_scenes, classify, samplin
 from drive_env.behaviours.draws import DRAWS
 from drive_env.behaviours.sampling import logged, sample
 from drive_env.errors import ConfigError
-from drive_env.scenes.generate.rng import Rng
 
-LOOKED_AT = {name: sum(map(ord, name)) % 50 for name in BEHAVIOURS}
+INDEX_OF = {name: sum(map(ord, name)) % 50 for name in BEHAVIOURS}
 """The index of one scene of each class: any of them."""
 
 
 @pytest.fixture(scope="module")
-def scenes():
-    """A function from the name of a class to that scene."""
-    made = {}
+def scenes(request):
+    """A function from the name of a class to its scenes by index."""
+    @cache
+    def scenes_of(name):
+        indices = range(50) if request.config.getoption("--slow") else [INDEX_OF[name]]
+        return dict(zip(indices, behaviour_scenes(name, indices), strict=True))
 
-    def scene_of(name):
-        if name not in made:
-            made[name], = behaviour_scenes(name, [LOOKED_AT[name]])
-        return made[name]
-
-    return scene_of
+    return scenes_of
 
 
 def test_every_class_has_fifty_scenes():
@@ -40,32 +39,31 @@ def test_every_class_has_fifty_scenes():
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_the_subject_of_a_scene_shows_the_behaviour(scenes, name):
-    scene = scenes(name)
-    assert scene.sdc in classify(scene)[name] and scene.objects_of_interest == (scene.sdc,)
-    assert scene.name == f"{name}/{LOOKED_AT[name]}"
-    assert scene.source == f"behaviour_scenes({name!r}, [{LOOKED_AT[name]}])"
+    for index, scene in scenes(name).items():
+        assert scene.sdc in classify(scene)[name] and scene.objects_of_interest == (scene.sdc,), index
+        assert scene.name == f"{name}/{index}"
+        assert scene.source == f"behaviour_scenes({name!r}, [{index}])"
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_the_subject_reaches_its_goal_and_touches_nothing(scenes, name):
-    scene = scenes(name)
-    objects, subject = scene.objects, scene.sdc
-    frames = np.flatnonzero(objects.valid[:, subject])
-    last_m = np.array([objects.x_m[frames[-1], subject], objects.y_m[frames[-1], subject]])
-    assert np.linalg.norm(last_m - objects.goal_m[subject]) < DriveConfig().goal_radius_m + 3.0  # 0.1 s at 30 m/s
-    for frame in frames[::3]:
-        present = np.flatnonzero(objects.valid[frame])
-        boxes = corners(np.stack([objects.x_m[frame, present], objects.y_m[frame, present]], axis=1),
-                        objects.heading_rad[frame, present], objects.length_m[present], objects.width_m[present])
-        others = boxes[present != subject]
-        sides = np.stack([others, np.roll(others, -1, axis=1)], axis=2).reshape(-1, 2, 2)
-        if len(sides):
-            assert box_segment_gap_m(boxes[present == subject][0], sides) > 0.0, frame
+def test_the_subject_reaches_its_goal_and_overlaps_no_other(scenes, name):
+    for index, scene in scenes(name).items():
+        objects, subject = scene.objects, scene.sdc
+        frames = np.flatnonzero(objects.valid[:, subject])
+        last_m = np.array([objects.x_m[frames[-1], subject], objects.y_m[frames[-1], subject]])
+        assert np.linalg.norm(last_m - objects.goal_m[subject]) < DriveConfig().goal_radius_m + 3.0  # 0.1 s at 30 m/s
+        for frame in frames[::3]:
+            present = np.flatnonzero(objects.valid[frame])
+            boxes = corners(np.stack([objects.x_m[frame, present], objects.y_m[frame, present]], axis=1),
+                            objects.heading_rad[frame, present], objects.length_m[present], objects.width_m[present])
+            sides = sides_of(boxes[present != subject]).reshape(-1, 2, 2)
+            if len(sides):
+                assert box_segment_gap_m(boxes[present == subject][0], sides) > 0.0, (index, frame)
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_a_policy_drives_the_subject_alone_while_the_others_replay_their_logs(scenes, name):
-    scene = scenes(name)
+    scene = scenes(name)[INDEX_OF[name]]
     with Batch(scene, config=DriveConfig(control="sdc", traffic_controls=True), threads=1) as batch:
         roles = batch.roles[0]
         assert roles.num_agents == 1 and roles.objects[0] == scene.sdc and roles.static_count == 0
@@ -79,9 +77,9 @@ def test_a_policy_drives_the_subject_alone_while_the_others_replay_their_logs(sc
 
 def test_a_scene_does_not_depend_on_those_made_with_it(scenes):
     """Lights, which draw the time at which they begin, would."""
-    index = LOOKED_AT["traffic_light"]
+    index = INDEX_OF["traffic_light"]
     again = behaviour_scenes("traffic_light", [(index + 1) % 50, index])[1]
-    assert hash_of(again) == hash_of(scenes("traffic_light"))
+    assert hash_of(again) == hash_of(scenes("traffic_light")[index])
 
 
 def test_the_table_holds_the_first_draws_that_show_a_behaviour(monkeypatch):
@@ -89,12 +87,13 @@ def test_the_table_holds_the_first_draws_that_show_a_behaviour(monkeypatch):
     assert tuple(sample("pull_out", 3)) == DRAWS["pull_out"][:3]
 
 
-def test_a_scene_that_is_played_keeps_the_scripts_of_the_others():
-    draw = DRAWS["pedestrian_crossing"][0][0]
-    scene = logged("pedestrian_crossing", [draw]).scenes[0]
-    staged = BEHAVIOURS["pedestrian_crossing"].recipe.make(Rng(0))
-    assert scene.objects.frame_count == staged.objects.frame_count == 201
-    assert scene.objects.valid[:, 1].all() and not scene.objects.valid[-1, 0]
+def test_a_played_scene_keeps_the_scripts_of_the_other_objects():
+    name, draw = "pedestrian_crossing", DRAWS["pedestrian_crossing"][0][0]
+    played = logged(name, [draw]).scenes[0].objects
+    staged = sampling._made(BEHAVIOURS[name].recipe, sampling._rng(name, draw)).objects
+    assert played.frame_count == 201 and played.valid[:, 1].all() and not played.valid[-1, 0]
+    for track in ("x_m", "y_m", "heading_rad", "valid"):
+        assert np.array_equal(getattr(played, track)[:, 1:], getattr(staged, track)[:, 1:]), track
 
 
 @pytest.mark.parametrize("arguments, message", [

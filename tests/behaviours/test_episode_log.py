@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from staged_tracks import along, scene_of, standing, straight
+from staged_tracks import along, resting, scene_of, straight
 
 from drive_env import Batch, DriveConfig, generate_scene, load_scene, save_scene
 from drive_env.behaviours import EpisodeLog, classify
@@ -41,11 +43,11 @@ def test_a_log_holds_the_poses_and_lights_of_every_frame():
     assert (objects.goal_m == original.objects.goal_m).all() and (objects.id == original.objects.id).all()
 
 
-def test_vehicles_that_replay_their_logs_have_them_again_and_those_never_seen_are_left_out():
+def test_a_log_holds_replayed_tracks_unchanged_and_omits_objects_never_on_the_map():
     lane = [(-20.0, 0.0), (200.0, 0.0)]
     late = straight(5.0, 2.0, y_m=10.0, first=60)
     other = along([(0.0, 6.0), (40.0, 6.0)], 5.0, 8.0)
-    original = scene_of([lane], [standing(90.0, 9.0, 8.0), straight(5.0, 8.0), late, other])
+    original = scene_of([lane], [resting(90.0, 9.0, 8.0), straight(5.0, 8.0), late, other])
     scene, _ = played(original, 40, control=[1])
     frames = scene.objects.frame_count
     assert frames > 20
@@ -56,9 +58,9 @@ def test_vehicles_that_replay_their_logs_have_them_again_and_those_never_seen_ar
         assert np.abs(scene.objects.vx_mps[:, own] - original.objects.vx_mps[:frames, index]).max() < 1e-5
 
 
-def test_indices_of_objects_follow_them():
+def test_object_indices_of_a_log_refer_to_the_objects_of_its_scene():
     original = scene_of([[(-20.0, 0.0), (200.0, 0.0)]], [straight(5.0, 2.0, y_m=9.0, first=70), straight(5.0, 8.0)])
-    named = original.__class__(**{**vars(original), "sdc": 1, "tracks_to_predict": (0, 1), "objects_of_interest": (1,)})
+    named = replace(original, sdc=1, tracks_to_predict=(0, 1), objects_of_interest=(1,))
     scene, _ = played(named, 40, control=[1])
     assert (scene.sdc, scene.tracks_to_predict, scene.objects_of_interest) == (0, (0,), (0,))
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from staged_tracks import Moving, scene_of, shifted, shows, straight, times
-
-from drive_env.behaviours import classify
+from staged_tracks import Moving, shifted, shows, straight, times
 
 LEFT, RIGHT = [(-100.0, 3.5), (500.0, 3.5)], [(-100.0, 0.0), (500.0, 0.0)]
 
@@ -58,7 +56,7 @@ def test_a_lane_change_is_one_to_the_right_too_and_across_the_ends_of_lanes():
     assert shows("lane_change", halves, [changing(10.0, 20.0, 40.0, 3.5)], links=[(0, 2), (1, 3)]) == [0]
 
 
-def test_a_way_through_a_fork_or_onto_an_oncoming_lane_is_no_lane_change():
+def test_a_path_through_a_fork_or_onto_an_oncoming_lane_is_no_lane_change():
     straight_on, branch = [(50.0, 0.0), (500.0, 0.0)], [(50.0, 0.0), (90.0, 3.5), (500.0, 3.5)]
     fork = [[(-100.0, 0.0), (50.0, 0.0)], straight_on, branch]
     assert shows("lane_change", fork, [changing(10.0, 50.0, 40.0, 3.5)], links=[(0, 1), (0, 2)]) == []
@@ -98,7 +96,7 @@ def test_a_merge_leaves_a_lane_that_ends_within_200_m(end_m, is_found):
 def test_a_merge_leaves_a_lane_that_ends_30_m_before_the_other_one(end_m, is_found):
     lanes = [[(-100.0, 3.5), (end_m, 3.5)], [(-100.0, 0.0), (150.0, 0.0)]]
     objects = [changing(10.0, 20.0, 40.0, 3.5), straight(10.0, 10.0, 3.5, start_m=-20.0)]
-    assert classify(scene_of(lanes, objects))["merge"] == [0] * is_found
+    assert shows("merge", lanes, objects) == [0] * is_found
 
 
 @pytest.mark.parametrize("behind_m, is_found", [(23.5, True), (27.0, False)])
@@ -110,7 +108,8 @@ def test_a_slow_merge_is_within_20_m_of_another_vehicle(behind_m, is_found):
 
 @pytest.mark.parametrize("slope, is_found", [(0.074, True), (0.066, False), (0.9, True), (1.2, False)])
 def test_a_ramp_joins_from_the_side(slope, is_found):
-    """30 m before the join at (60, 0) it is 2.1 or 1.9 m beside the lane; or it meets it at 42 or 50 degrees."""
+    """In the first frame less than 30 m before the join it is 2.1 or 1.9 m beside the lane; or it meets it at 42 or
+    50 degrees."""
     x_m = np.array([-60.0, 60.0])
     ramp = np.stack([x_m, slope * (x_m - 60.0)], axis=1)
     lanes = [[(-100.0, 0.0), (60.0, 0.0)], ramp, [(60.0, 0.0), (500.0, 0.0)]]
@@ -123,10 +122,10 @@ def test_a_ramp_joins_from_the_side(slope, is_found):
 # ---- cut-ins ----
 
 
-def cuts_in(gap_m, speed_mps=10.0, own_m=0.0, from_m=3.5, **own):
+def cuts_in(gap_m, speed_mps=10.0, own_m=0.0):
     """The vehicles in front of which one changes lanes, with so much space between the boxes."""
-    ego = straight(speed_mps, 10.0, own_m, **own)
-    other = changing(speed_mps, gap_m + 24.5, 40.0, 0.0, from_m, start_m=gap_m + 4.5)
+    ego = straight(speed_mps, 10.0, own_m)
+    other = changing(speed_mps, gap_m + 24.5, 40.0, 0.0, 3.5, start_m=gap_m + 4.5)
     return shows("cut_in", [LEFT, RIGHT], [ego, other])
 
 
@@ -188,12 +187,12 @@ def test_a_change_of_its_own_is_no_cut_in():
 # ---- overtaking ----
 
 
-def overtakes(slow_mps=8.0, fast_mps=14.0, out_m=3.5, back_m=0.0, duration_s=14.0, start_m=-30.0):
-    """A vehicle that moves out, is beside another one at x = 60 m, and moves back."""
-    x_m = start_m + fast_mps * times(duration_s)
+def overtakes(slow_mps=8.0, out_m=3.5, back_m=0.0):
+    """The vehicles that move out, are beside another one at x = 60 m, and move back."""
+    x_m = 14.0 * times(14.0) - 30.0
     y_m = shifted(x_m, 0.0, 30.0, 0.0, out_m) + shifted(x_m, 90.0, 30.0, 0.0, back_m - out_m)
     return shows("overtaking", [RIGHT], [
-        Moving(x_m, y_m), straight(slow_mps, duration_s, start_m=60.0 - slow_mps * (60.0 - start_m) / fast_mps)])
+        Moving(x_m, y_m), straight(slow_mps, 14.0, start_m=60.0 - slow_mps * 90.0 / 14.0)])
 
 
 @pytest.mark.parametrize("out_m, back_m, is_found", [

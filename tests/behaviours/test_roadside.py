@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from staged_tracks import Moving, along, scene_of, shifted, shows, standing, straight, times
+from staged_tracks import Moving, along, resting, scene_of, shifted, shows, straight, times
 
 from drive_env.behaviours import classify
 from drive_env.behaviours.episode import Episode
@@ -10,12 +10,12 @@ from drive_env.behaviours.episode import Episode
 LANE = [(-100.0, 0.0), (300.0, 0.0)]
 
 
-def passes_parked(beside_m=3.0, count=2, speed_mps=8.0, width_m=2.0, heading_rad=0.0, lane=LANE, moved_m=0.0):
+def passes_parked(beside_m=3.0, count=2, heading_rad=0.0, lane=LANE, moved_m=0.0):
     """The vehicles that drive past parked cars."""
-    cars = [standing(20.0 + 8.0 * i, -beside_m, 10.0, heading_rad, width_m=width_m) for i in range(count)]
+    cars = [resting(20.0 + 8.0 * i, -beside_m, 10.0, heading_rad) for i in range(count)]
     for car in cars:
         car.x_m = car.x_m + np.linspace(0.0, moved_m, len(car.x_m))
-    return shows("parked_cars", [lane], [straight(speed_mps, 10.0), *cars])
+    return shows("parked_cars", [lane], [straight(8.0, 10.0), *cars])
 
 
 @pytest.mark.parametrize("beside_m, is_found", [(2.1, True), (1.9, False), (3.9, True), (4.1, False)])
@@ -34,7 +34,7 @@ def test_two_parked_cars_are_passed(count, is_found):
 
 @pytest.mark.parametrize("speed_mps, is_found", [(2.2, True), (1.8, False)])
 def test_parked_cars_are_passed_at_2_mps(speed_mps, is_found):
-    cars = [standing(x_m, -3.0, 10.0) for x_m in (8.0, 14.0)]
+    cars = [resting(x_m, -3.0, 10.0) for x_m in (8.0, 14.0)]
     assert shows("parked_cars", [LANE], [straight(speed_mps, 10.0), *cars]) == [0] * is_found
 
 
@@ -43,12 +43,12 @@ def test_cars_that_wait_on_a_lane_or_move_are_not_parked():
     assert passes_parked(lane=beside) == []
     assert passes_parked(moved_m=0.4) == [0] and passes_parked(moved_m=0.6) == []
     for stands_s, is_found in ((3.2, True), (2.8, False)):
-        cars = [standing(x_m, -3.0, stands_s) for x_m in (6.0, 14.0)]
+        cars = [resting(x_m, -3.0, stands_s) for x_m in (6.0, 14.0)]
         assert shows("parked_cars", [LANE], [straight(8.0, 10.0), *cars]) == [0] * is_found
 
 
 def test_cars_that_are_not_reached_are_not_passed():
-    assert shows("parked_cars", [LANE], [straight(8.0, 10.0), *(standing(x, -3.0, 10.0) for x in (75.0, 85.0))]) == []
+    assert shows("parked_cars", [LANE], [straight(8.0, 10.0), *(resting(x, -3.0, 10.0) for x in (75.0, 85.0))]) == []
 
 
 # ---- pedestrians ----
@@ -67,15 +67,15 @@ def yielding(slow_mps, fast_mps=8.0, wait_s=2.0):
     return Moving(np.array(x_m), 0.0)
 
 
-def walks(car, at_s, x_m=60.0, speed_mps=1.4):
-    """A pedestrian who is in the middle of the lane at a time."""
-    y_m = -speed_mps * (at_s - times(0.1 * (len(car.x_m) - 1)))
-    return Moving(np.full(len(y_m), x_m), y_m, kind="pedestrian", length_m=0.6, width_m=0.6)
+def walks(car, at_s):
+    """A pedestrian who is in the middle of the lane, at x = 60 m, at a time."""
+    y_m = -1.4 * (at_s - times(0.1 * (len(car.x_m) - 1)))
+    return Moving(np.full(len(y_m), 60.0), y_m, kind="pedestrian", length_m=0.6, width_m=0.6)
 
 
-def arrival_s(car, x_m=60.0):
-    """When the bumper of a vehicle is there."""
-    return 0.1 * float(np.argmax(car.x_m + 2.25 >= x_m))
+def arrival_s(car):
+    """When the bumper of a vehicle is at x = 60 m."""
+    return 0.1 * float(np.argmax(car.x_m + 2.25 >= 60.0))
 
 
 @pytest.mark.parametrize("before_s, is_found", [(2.5, True), (7.5, True), (8.5, False), (-0.5, False)])
@@ -103,12 +103,12 @@ def test_a_pedestrian_beside_the_road_or_one_in_a_car_is_no_crossing():
 # ---- narrow passages ----
 
 
-def passage(narrow_m, wide_m=6.0, length_m=10.0, gap_s=10.0, other_y_m=0.0, from_m=40.0):
+def passage(narrow_m, wide_m=6.0, length_m=10.0, gap_s=10.0, other_y_m=0.0):
     """The vehicles that drive through a passage between two walls, the second one from the other side."""
-    walls = []
+    walls, end_m = [], 40.0 + length_m
     for side in (-0.5, 0.5):
-        walls.append([(-100.0, side * wide_m), (from_m, side * wide_m), (from_m, side * narrow_m),
-                      (from_m + length_m, side * narrow_m), (from_m + length_m, side * wide_m), (300.0, side * wide_m)])
+        walls.append([(-100.0, side * wide_m), (40.0, side * wide_m), (40.0, side * narrow_m),
+                      (end_m, side * narrow_m), (end_m, side * wide_m), (300.0, side * wide_m)])
     other = straight(-8.0, 12.0, y_m=other_y_m, start_m=90.0, first=round(10.0 * gap_s))
     return shows("narrow_passage", [LANE, LANE[::-1]], [straight(8.0, 12.0), other], edges=walls)
 
@@ -159,11 +159,11 @@ def test_a_narrow_passage_without_oncoming_traffic_on_its_place_is_none():
 
 def test_parked_cars_make_a_passage_narrow():
     walls = [[(-100.0, 3.0), (300.0, 3.0)], [(-100.0, -3.0), (300.0, -3.0)]]
-    parked = [standing(x_m, -2.3, 30.0, width_m=1.8) for x_m in (50.0, 55.0)]
+    parked = [resting(x_m, -2.3, 30.0, width_m=1.8) for x_m in (50.0, 55.0)]
     cars = [straight(8.0, 12.0, y_m=0.8), straight(-8.0, 12.0, y_m=0.8, start_m=90.0, first=90)]
     lanes = [[(x, 0.8) for x, _ in LANE], [(x, 0.8) for x, _ in LANE[::-1]]]
     assert shows("narrow_passage", lanes, cars + parked, edges=walls) == []  # 3 - -1.4: 4.4 m
-    parked = [standing(x_m, -1.7, 30.0, width_m=1.8) for x_m in (50.0, 55.0)]
+    parked = [resting(x_m, -1.7, 30.0, width_m=1.8) for x_m in (50.0, 55.0)]
     assert shows("narrow_passage", lanes, cars + parked, edges=walls) == [0, 1]  # 3.8 m
 
 
@@ -219,7 +219,7 @@ def test_a_vehicle_that_has_pulled_out_drives_along_the_lane(angle_deg, is_found
 
 
 def test_parked_cars_are_beside_lanes_or_far_from_all():
-    objects = [standing(0.0, 0.9, 5.0), standing(8.0, 1.1, 5.0), standing(16.0, 9.0, 5.0), along(LANE, 8.0, 5.0)]
+    objects = [resting(0.0, 0.9, 5.0), resting(8.0, 1.1, 5.0), resting(16.0, 9.0, 5.0), along(LANE, 8.0, 5.0)]
     scene = scene_of([LANE], objects)
     assert [track.object for track in Episode(scene).parked] == [1, 2]
     assert classify(scene)["parked_cars"] == []

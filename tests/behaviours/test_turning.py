@@ -14,8 +14,8 @@ RIGHT = np.concatenate([[(-60.0, -1.75)], arc((-6.0, -9.75), 8.0, 90.0, 0.0), [(
 """East, then south; it is on x = 2 from y = -9.75 m on."""
 
 
-def passing(points_m, at_m, time_s, speed_mps=8.0, duration_s=20.0):
-    """A vehicle that is `at_m` along a polyline at a time; it appears and vanishes with its way."""
+def passing(points_m, at_m, time_s, speed_mps=8.0):
+    """A vehicle that is `at_m` along a polyline at a time; it is absent before its start and beyond its end."""
     points_m = np.asarray(points_m, float)
     length_m = np.linalg.norm(np.diff(points_m, axis=0), axis=1).sum()
     first = max(0, round((time_s - at_m / speed_mps) / FRAME_S))
@@ -24,10 +24,9 @@ def passing(points_m, at_m, time_s, speed_mps=8.0, duration_s=20.0):
     return Moving(whole.x_m[early:], whole.y_m[early:], whole.heading_rad[0], first=first)
 
 
-def turns(name, way, other):
-    """Whether a vehicle at 8 m/s that is `68.2 m` on its way after 8.5 s turns across the other one's."""
-    objects = [passing(way, 68.2, 8.525), other]
-    return shows(name, LANES, objects)
+def turns(name, path, other):
+    """The objects that show a turn: object 0 drives the path at 8 m/s and is 68.2 m along it at 8.525 s."""
+    return shows(name, LANES, [passing(path, 68.2, 8.525), other])
 
 
 ONCOMING = [(60.0, 1.75), (-60.0, 1.75)]
@@ -35,7 +34,7 @@ ONCOMING = [(60.0, 1.75), (-60.0, 1.75)]
 
 @pytest.mark.parametrize("later_s, is_found", [(5.8, True), (8.0, False), (-5.8, True), (-8.0, False)])
 def test_a_left_turn_is_unprotected_where_oncoming_traffic_is_within_6_5_s(later_s, is_found):
-    """The oncoming vehicle is so much later at (1.6, 1.75), where the ways cross; it is near for 1 s before."""
+    """The oncoming vehicle is so much later at (1.6, 1.75), where the paths cross; it is near for 1 s before."""
     assert turns("unprotected_left", LEFT, passing(ONCOMING, 58.4, 8.525 + later_s)) == [0] * is_found
 
 
@@ -45,14 +44,13 @@ def test_a_left_turn_is_unprotected_where_the_other_one_moves(speed_mps, is_foun
                  ) == [0] * is_found
 
 
-def test_traffic_that_does_not_cross_the_way_is_no_conflict():
-    beside, behind = [(60.0, 6.25), (-60.0, 6.25)], LEFT
-    assert turns("unprotected_left", LEFT, passing([(y + 0.1, x) for x, y in beside], 55.0, 8.5)) == []
-    assert turns("unprotected_left", LEFT, passing(behind, 68.2, 10.5)) == []
+def test_traffic_that_does_not_cross_the_path_is_no_conflict():
+    assert turns("unprotected_left", LEFT, passing([(6.35, 60.0), (6.35, -60.0)], 55.0, 8.5)) == []
+    assert turns("unprotected_left", LEFT, passing(LEFT, 68.2, 10.5)) == []
     assert turns("unprotected_left", LEFT, passing([(-60.0, -1.75), (60.0, -1.75)], 60.0, 10.5)) == []
 
 
-def test_a_right_turn_is_unprotected_where_traffic_comes_onto_its_way():
+def test_a_right_turn_is_unprotected_where_traffic_comes_onto_its_path():
     from_north, from_south = [(2.0, 60.0), (2.0, -60.0)], [(5.5, -60.0), (5.5, 60.0)]
     assert turns("unprotected_right", RIGHT, passing(from_north, 72.0, 10.5)) == [0]
     assert turns("unprotected_right", RIGHT, passing(from_south, 50.0, 9.0)) == []
@@ -61,13 +59,13 @@ def test_a_right_turn_is_unprotected_where_traffic_comes_onto_its_way():
 
 @pytest.mark.parametrize("x_m, is_found", [(3.8, True), (4.3, False)])
 def test_vehicles_in_conflict_pass_within_2_m(x_m, is_found):
-    """One that drives south beside the way of a right turn, which ends on x = 2 m."""
+    """One that drives south beside the path of a right turn, which ends on x = 2 m."""
     assert turns("unprotected_right", RIGHT, passing([(x_m, 60.0), (x_m, -60.0)], 72.0, 10.5)) == [0] * is_found
 
 
 @pytest.mark.parametrize("angle_deg, is_found", [(56.0, True), (50.0, False)])
 def test_vehicles_in_conflict_come_from_other_directions(angle_deg, is_found):
-    """One that crosses the way of a left turn at (1.6, 1.75), from the south-west. Where a tenth of that turn is done,
+    """One that crosses the path of a left turn at (1.6, 1.75), from the south-west. Where a tenth of that turn is done,
     the heading is 9 degrees.
     """
     ahead = 60.0 * np.array([np.cos(np.radians(angle_deg)), np.sin(np.radians(angle_deg))])
@@ -79,8 +77,8 @@ def test_vehicles_in_conflict_come_from_other_directions(angle_deg, is_found):
 def test_a_turn_at_a_junction_is_of_60_to_120_degrees(turn_deg, is_found):
     bend = arc((-6.0, 8.25), 10.0, -90.0, -90.0 + turn_deg)
     end = bend[-1] + 40.0 * np.array([np.cos(np.radians(turn_deg)), np.sin(np.radians(turn_deg))])
-    way = np.concatenate([[(-60.0, -1.75)], bend, [end]])
-    assert turns("unprotected_left", way, passing(ONCOMING, 58.4, 9.5)) == [0] * is_found
+    path = np.concatenate([[(-60.0, -1.75)], bend, [end]])
+    assert turns("unprotected_left", path, passing(ONCOMING, 58.4, 9.5)) == [0] * is_found
 
 
 @pytest.mark.parametrize("radius_m, is_found", [(41.0, True), (45.0, False)])
@@ -88,8 +86,8 @@ def test_a_turn_at_a_junction_is_within_45_m(radius_m, is_found):
     """On these radii, 45 m turn by 63 and by 57 degrees."""
     bend = arc((-20.0, radius_m - 1.75), radius_m, -90.0, -25.0)
     ahead = 40.0 * np.array([np.cos(np.radians(65.0)), np.sin(np.radians(65.0))])
-    way = np.concatenate([[(-60.0, -1.75)], bend, [bend[-1] + ahead]])
-    assert turns("unprotected_left", way, passing(ONCOMING, 63.0, 8.0)) == [0] * is_found
+    path = np.concatenate([[(-60.0, -1.75)], bend, [bend[-1] + ahead]])
+    assert turns("unprotected_left", path, passing(ONCOMING, 63.0, 8.0)) == [0] * is_found
 
 
 def test_a_car_on_the_same_bend_is_no_conflict():
@@ -103,15 +101,15 @@ def test_a_car_on_the_same_bend_is_no_conflict():
 # ---- U-turns ----
 
 
-def u_turning(turn_deg=180.0, radius_m=6.0, straight_m=0.0, side=1.0, speed_mps=4.0):
+def u_turning(turn_deg=180.0, radius_m=6.0, straight_m=0.0, side=1.0):
     """A vehicle that turns round by two arcs, with a straight between them."""
     half = arc((0.0, radius_m), radius_m, -90.0, -90.0 + turn_deg / 2)
     more = arc((0.0, radius_m), radius_m, -90.0 + turn_deg / 2, -90.0 + turn_deg)
     ahead = np.array([np.cos(np.radians(turn_deg / 2)), np.sin(np.radians(turn_deg / 2))])
     end = np.array([np.cos(np.radians(turn_deg)), np.sin(np.radians(turn_deg))])
-    way = np.concatenate([[(-40.0, 0.0)], half, more[1:] + straight_m * ahead])
-    way = np.concatenate([way, [way[-1] + 30.0 * end]]) * (1.0, side)
-    return along(way, speed_mps, 30.0)
+    path = np.concatenate([[(-40.0, 0.0)], half, more[1:] + straight_m * ahead])
+    path = np.concatenate([path, [path[-1] + 30.0 * end]]) * (1.0, side)
+    return along(path, 4.0, 30.0)
 
 
 @pytest.mark.parametrize("turn_deg, is_found", [(152.0, True), (148.0, False), (208.0, True), (212.0, False)])
@@ -128,31 +126,28 @@ def test_a_u_turn_is_short_and_narrow(radius_m, straight_m, is_found):
 
 def test_a_u_turn_to_the_right_is_one_and_one_in_reverse_is_not():
     assert shows("u_turn", LANES, [u_turning(side=-1.0)]) == [0]
-    reverse = u_turning()
-    reverse.heading_rad = reverse.heading_rad - np.pi
-    assert shows("u_turn", LANES, [Moving(reverse.x_m, reverse.y_m, 0.0)]) == [0]
-    reverse.heading_rad = (reverse.heading_rad + np.pi) % (2 * np.pi) - np.pi
-    assert shows("u_turn", LANES, [reverse]) == []
+    car = u_turning()
+    car.heading_rad = car.heading_rad % (2 * np.pi) - np.pi
+    assert shows("u_turn", LANES, [car]) == []
 
 
 # ---- roundabouts ----
 
 
 def ring(radius_m, stretch=1.0):
-    """Four arcs of a ring, an entry onto its first and an exit off its second and its last one, and their links."""
+    """Four arcs of a ring, an entry to the first and an exit from the second; and their links."""
     arcs = [arc((0.0, 0.0), radius_m, start, start + 90.0) * (1.0, stretch) for start in (-90.0, 0.0, 90.0, 180.0)]
     down = np.array([0.0, -radius_m * stretch])
     entry = np.stack([down, down + (-20.0, -20.0)])[::-1]
-    exits = [np.stack([arcs[1][-1], arcs[1][-1] + (20.0, 20.0)])]
-    return [*arcs, entry, *exits], [(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (1, 5)]
+    exit_lane = np.stack([arcs[1][-1], arcs[1][-1] + (20.0, 20.0)])
+    return [*arcs, entry, exit_lane], [(0, 1), (1, 2), (2, 3), (3, 0), (4, 0), (1, 5)]
 
 
 def around(radius_m, turn_deg, stretch=1.0):
     """A vehicle that enters such a ring, drives along it, and leaves it straight on."""
-    way = arc((0.0, 0.0), radius_m, -90.0, -90.0 + turn_deg) * (1.0, stretch)
-    step = way[-1] - way[-2]
-    return along(np.concatenate([[way[0] + (-20.0, -20.0)], way, [way[-1] + 20.0 * step / np.linalg.norm(step)]]),
-                 6.0, 40.0)
+    on_ring = arc((0.0, 0.0), radius_m, -90.0, -90.0 + turn_deg) * (1.0, stretch)
+    ahead = (on_ring[-1] - on_ring[-2]) / np.linalg.norm(on_ring[-1] - on_ring[-2])
+    return along(np.concatenate([[on_ring[0] + (-20.0, -20.0)], on_ring, [on_ring[-1] + 20.0 * ahead]]), 6.0, 40.0)
 
 
 @pytest.mark.parametrize("radius_m, is_found", [(7.5, False), (9.0, True), (39.0, True), (41.0, False)])
@@ -162,7 +157,7 @@ def test_a_ring_is_50_to_250_m_long(radius_m, is_found):
 
 
 @pytest.mark.parametrize("turn_deg, is_found", [(70.0, True), (45.0, False)])
-def test_a_way_along_a_ring_turns_by_60_degrees(turn_deg, is_found):
+def test_a_path_along_a_ring_turns_by_60_degrees(turn_deg, is_found):
     lanes, links = ring(16.0)
     assert shows("roundabout", lanes, [around(16.0, turn_deg)], links=links) == [0] * is_found
 
@@ -176,7 +171,7 @@ def test_a_ring_is_round_and_closed_and_left_or_entered():
     assert shows("roundabout", lanes, [along(arc((0.0, 0.0), 16.0, 0.0, 300.0), 6.0, 10.0)], links=links) == []
 
 
-def test_a_way_through_a_roundabout_is_neither_a_left_turn_nor_a_u_turn():
+def test_a_path_through_a_roundabout_is_neither_a_left_turn_nor_a_u_turn():
     lanes, links = ring(10.0)
     objects = [around(10.0, 175.0), straight(6.0, 40.0, start_m=-60.0, y_m=8.0)]
     found = classify(scene_of(lanes, objects, links=links))

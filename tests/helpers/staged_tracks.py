@@ -1,14 +1,15 @@
-"""Scenes with logs that are made by hand: lanes as polylines, and objects as functions of time."""
+"""How do tests stage logs of objects whose positions are functions of time?"""
 
 from __future__ import annotations
 
 import numpy as np
+from small_scene import roads_of
 
 from drive_env import Scene
 from drive_env.behaviours import classify
 from drive_env.scenes.lane_links import graph_of
 from drive_env.scenes.scene import (
-    CONTROL_KIND_CODES, LIGHT_STATE_CODES, OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Roads, TrafficControls)
+    CONTROL_KIND_CODES, LIGHT_STATE_CODES, OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, TrafficControls)
 from drive_env.scenes.validate import validate_scene
 
 FRAME_S = 0.1
@@ -20,7 +21,7 @@ def times(duration_s):
 
 
 class Moving:
-    """An object on its way: x and y of every frame, from which heading and speed follow.
+    """An object on a path: x and y of every frame, from which heading and speed follow.
 
     Args:
         heading_rad: while it stands at the start.
@@ -45,7 +46,7 @@ def straight(speed_mps, duration_s, y_m=0.0, start_m=0.0, **more):
     return Moving(start_m + driven_m - driven_m[0], y_m, np.pi if speed_mps.mean() < 0 else 0.0, **more)
 
 
-def standing(x_m, y_m, duration_s, heading_rad=0.0, **more):
+def resting(x_m, y_m, duration_s, heading_rad=0.0, **more):
     """An object at rest."""
     return Moving(np.full(len(times(duration_s)), x_m), y_m, heading_rad, **more)
 
@@ -65,12 +66,12 @@ def arc(centre_m, radius_m, from_deg, to_deg, step_deg=2.0):
 
 
 def shifted(x_m, at_m, length_m, from_m, to_m):
-    """y of a way that shifts sideways by a half cosine wave over `length_m` from `at_m` on."""
+    """y of a path that shifts sideways by a half cosine wave over `length_m` from `at_m` on."""
     share = np.clip((np.asarray(x_m) - at_m) / length_m, 0.0, 1.0)
     return from_m + (to_m - from_m) * 0.5 * (1.0 - np.cos(np.pi * share))
 
 
-def scene_of(lanes, objects, links=(), edges=(), controls=(), frames=None):
+def scene_of(lanes, objects, links=(), edges=(), controls=()):
     """A scene.
 
     Args:
@@ -78,14 +79,9 @@ def scene_of(lanes, objects, links=(), edges=(), controls=(), frames=None):
         links: pairs of lanes.
         controls: of each its kind, its line (left x, left y, right x, right y), and the state of every frame.
     """
-    polylines = [np.asarray(points, np.float32) for points in [*lanes, *edges]]
-    kinds = ["lane"] * len(lanes) + ["edge"] * len(edges)
-    points = np.concatenate(polylines)
-    roads = Roads(
-        id=np.arange(len(kinds), dtype=np.int64), kind=np.array([ROAD_KIND_CODES[kind] for kind in kinds], np.uint8),
-        start=np.cumsum([0, *map(len, polylines)]).astype(np.int32), x_m=points[:, 0].copy(), y_m=points[:, 1].copy(),
-        width_m=np.zeros(len(kinds), np.float32), speed_limit_mps=np.zeros(len(kinds), np.float32))
-    count = frames or max(one.first + len(one.x_m) for one in objects)
+    roads = roads_of([*((ROAD_KIND_CODES["lane"], line) for line in lanes),
+                      *((ROAD_KIND_CODES["edge"], line) for line in edges)])
+    count = max(one.first + len(one.x_m) for one in objects)
 
     def tracks(name):
         values = np.zeros((count, len(objects)), np.float32)
@@ -108,7 +104,7 @@ def scene_of(lanes, objects, links=(), edges=(), controls=(), frames=None):
     before, after = np.array(links, np.int32).reshape(-1, 2).T
     return validate_scene(Scene(
         name="staged", source="tests", generated=False, dt_s=FRAME_S, origin_m=np.zeros(2), objects=table, roads=roads,
-        lanes=graph_of(before, after, len(kinds)), traffic_controls=_controls(controls, count) if controls else None))
+        lanes=graph_of(before, after, roads.count), traffic_controls=_controls(controls, count) if controls else None))
 
 
 def _controls(controls, frames):
