@@ -42,16 +42,15 @@ def test_every_scene_that_is_no_task_has_an_env():
 
 @each_env
 def test_an_env_matches_the_table(row):
-    """One agent among the other vehicles of the scene, which react, or in a parking lot stand; one trial of the
-    horizon; the row's weights."""
+    """One agent; all other vehicles are rule-based, in a parking lot static; one trial of the horizon; the row's
+    weights."""
     env = gymnasium.make(row.id).unwrapped
     config, roles = env.batch.config, env.batch.roles
     assert {role.scene.name for role in roles} == {f"{row.scenes}/{seed}" for seed in range(64)}
     assert {role.num_agents for role in roles} == {1} and config.max_trials == 1
-    react, stand = ({count(role) for role in roles} for count in
-                    (lambda role: role.rule_based_count, lambda role: role.static_count))
-    others, none = (stand, react) if row.name == "Parking" else (react, stand)
-    assert min(others) >= GENERATORS[row.scenes].DEFAULT_AGENTS - 1 and none == {0}
+    reacting, static = {role.rule_based_count for role in roles}, {role.static_count for role in roles}
+    present, absent = (static, reacting) if row.name == "Parking" else (reacting, static)
+    assert min(present) >= GENERATORS[row.scenes].DEFAULT_AGENTS - 1 and absent == {0}
     assert [role.trial_steps * role.dt_s for role in roles] == pytest.approx([row.horizon_s] * len(roles))
     assert isinstance(env.action_space, {"discrete": spaces.Discrete, "continuous": spaces.Box}[row.action_type])
     assert getattr(config.reward, row.progress) == row.progress_per_m > 0

@@ -107,7 +107,7 @@ def test_lanes_beside_each_other_are_found_by_their_distance_and_direction():
     assert np.array_equal(own_m, np.arange(40.0, 100.0, 4.0)) and np.allclose(other_m, own_m - 40.0)
 
 
-def test_a_goal_that_no_lane_change_leads_to_has_no_ways():
+def test_a_goal_that_no_lane_change_leads_to_has_no_paths():
     lines = [[(0.0, 0.0), (100.0, 0.0)], [(0.0, -12.0), (100.0, -12.0)]]
     net = LaneNet(on_lanes([Actor(goal_m=(50.0, 0.0))], lines))
     assert net.paths(np.array([5.0, 0.0]), np.array([1.0, 0.0]), np.array([80.0, -12.0])) is None
@@ -127,7 +127,7 @@ EXIT_M = (395.0, -3.0 * WIDTH_M - 29.0)
 
 
 @pytest.mark.parametrize("x_m, lane", [(20.0, 0), (120.0, 0), (130.0, 0), (140.0, 1)])
-def test_a_car_changes_to_a_lane_that_leaves_its_own_also_behind_the_place_where_it_opens(x_m, lane):
+def test_a_car_reaches_an_exit_lane_from_before_or_behind_its_start(x_m, lane):
     outcomes, _ = drive_fast(exiting(replace(car(x_m, lane, 25.0, 0.0, 0), goal_m=EXIT_M)), 500,
                              action_type="continuous")
     assert outcomes == ["goal"]

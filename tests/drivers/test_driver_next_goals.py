@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from boxes import point_segment_m
+from driven_scenes import drive
 from rule_based_scenes import on_lanes
 from scripted_scenes import driver, listed, stage
 
-from drive_env import OUTCOMES, Batch, DriveConfig, generate_scene
+from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.drivers import LaneDriver
 
 NEXT = {"on_goal": "next", "action_type": "continuous"}
@@ -13,16 +15,10 @@ NEXT = {"on_goal": "next", "action_type": "continuous"}
 
 def driven(scene, steps, **config):
     """Outcomes of a trial, how many goals each agent has reached, and where it was at every step."""
-    with Batch(scene, config=DriveConfig(trial_steps=steps, **NEXT, **config)) as batch:
-        batch.reset(seed=0)
-        lane_driver, reached, outcomes, places_m = LaneDriver(batch), 0, 0, []
-        for _ in range(steps):
-            places_m.append(np.stack([batch.vehicles()[name] for name in ("x_m", "y_m")], axis=1))
-            batch.step(lane_driver.act_all())
-            reached, outcomes = batch.trial_state()["goals_reached"].copy(), outcomes + batch.outcome
-            if batch.trial_ended.all():
-                break
-    return [OUTCOMES[outcome] for outcome in outcomes], reached, np.array(places_m)
+    reached = []
+    outcomes, found, _ = drive(
+        scene, steps, lambda batch: reached.append(batch.trial_state()["goals_reached"].copy()), **NEXT, **config)
+    return outcomes, reached[-1], np.stack([found["x_m"], found["y_m"]], axis=2)
 
 
 @pytest.mark.parametrize("name, agents, spacing_m, least", [("town", 6, 30.0, 5), ("oval", 4, 60.0, 3)])
@@ -42,20 +38,17 @@ def test_an_agent_drives_to_the_goals_of_its_list_and_not_straight_on(limit_mps)
     scene = listed(scene, {0: [(77.0, 40.0), (20.0, 77.0)]})
     outcomes, _, places_m = driven(scene, 600, goal_max_speed_mps=limit_mps)
     assert outcomes == ["goal"]
-    # on its lane all the way: within 1 m of its points, which are at most 0.5 m apart here
-    driven_along = [end for lane in (0, 2, 3) for end in zip(lanes[lane], lanes[lane][1:])]
-    line_m = np.concatenate([np.linspace(a, b, 200) for a, b in driven_along])
-    away_m = np.linalg.norm(places_m[:-1, 0, None] - line_m, axis=2).min(axis=1)
-    assert away_m.max() < 1.5
+    segments = np.array([ends for lane in (0, 2, 3) for ends in zip(lanes[lane], lanes[lane][1:])])
+    assert point_segment_m(places_m[:-1, 0], segments).min(axis=1).max() < 1.5
 
 
-def test_without_lanes_agents_drive_straight_from_goal_to_goal():
+def test_without_lanes_agents_reach_all_listed_goals():
     goals_m = [(40.0, 0.0), (80.0, 30.0), (120.0, 30.0)]
     scene = listed(stage([driver(speed_mps=5.0, goal_m=goals_m[0])]), {0: goals_m[1:]})
     assert driven(scene, 400)[0] == ["goal"]
 
 
-def test_worlds_differ_in_the_goals_that_their_agents_have():
+def test_act_all_equals_act_of_every_world_where_worlds_have_different_goals():
     scene = generate_scene("town", seed=1, agents=4)
     with Batch(scene, num_worlds=3, config=DriveConfig(trial_steps=120, goal_spacing_m=25.0, **NEXT)) as batch:
         batch.reset(seed=5)

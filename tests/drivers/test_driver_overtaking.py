@@ -50,9 +50,10 @@ def test_an_oncoming_vehicle_is_met_on_the_own_lane(oncoming_m):
     outcomes, found = played_on(road(agent(20.0, goal_m=500.0), moving(60.0, 10.0), moving(oncoming_m, 20.0, lane=1)))
     assert outcomes == ["goal"]
     apart_m = found["x_m"][:, 2] - found["x_m"][:, 0]
-    met = int(np.argmax(apart_m < 0.0))
+    met = np.flatnonzero(apart_m < 0.0)[0]
+    assert met >= 5
     assert (np.abs(found["y_m"][met - 5 : met + 1, 0]) < 1.0).all()  # 0.5 m between their sides
-    assert (found["y_m"][met:, 0] > 2.3).any() or (found["y_m"][:met, 0] > 2.3).any()
+    assert (found["y_m"][:, 0] > 2.3).any()
 
 
 def test_a_gap_is_used_only_if_it_is_longer_than_passing_takes():
@@ -98,13 +99,15 @@ def test_two_cars_pass_one_after_the_other():
     assert outcomes == ["goal", "goal"]
 
 
-def test_no_car_collides_that_overtakes_on_roads_of_many_parameters():
-    for slow, limit_mps in ((1, 15.0), (3, 25.0)):
-        records = played("two_way", range(4), "lane", slow=slow, speed_limit_mps=limit_mps, must_overtake=True)
+def test_overtaking_cars_reach_their_goals_without_collision_at_several_limits():
+    """A car that stays behind needs at least 21.5 s; a trial has 20 s. One of 8 waits too long for a gap."""
+    for limit_mps in (15.0, 25.0):
+        records = played("two_way", range(4), "lane", slow=1, speed_limit_mps=limit_mps, must_overtake=True)
         assert records["collision"].sum() + records["offroad"].sum() == 0
+        assert records["goal"].sum() >= 7
 
 
-def test_a_car_that_stands_starts_no_more_before_one_that_is_too_fast_to_stop():
-    """Two cars in one U-turn each, which cross twice: at seeds 2 and 36 the one that waited started, and both stood."""
+def test_a_waiting_car_yields_to_one_too_fast_to_stop():
+    """Two U-turns that cross twice; in the scenes of seeds 2 and 36 both cars would otherwise block each other."""
     records = played("u_turn", [2, 36], "lane")
     assert records["goal"].all()

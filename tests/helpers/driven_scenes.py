@@ -8,8 +8,11 @@ from drive_env import OUTCOMES, Batch, DriveConfig
 from drive_env.drivers import LaneDriver
 
 
-def drive(scene, steps, **config):
+def drive(scene, steps, on_step=None, **config):
     """One trial.
+
+    Args:
+        on_step: called after every step with the batch.
 
     Returns:
         Outcomes of the agents; the poses and speeds of all vehicles at each step, by name; the rates of violations.
@@ -22,6 +25,8 @@ def drive(scene, steps, **config):
             record.append(batch.vehicles())
             batch.step(driver.act_all())
             outcomes += batch.outcome
+            if on_step is not None:
+                on_step(batch)
             if batch.trial_ended.all():
                 break
         rates = {name: batch.metrics()[name].value for name in ("red_light", "stop_sign") if name in batch.metrics()}

@@ -207,14 +207,15 @@ def test_a_goal_with_a_heading_of_its_own_shows_that_one():
 
 
 def test_rings_show_the_goals_that_an_agent_observes_after_its_current_one():
-    """Of four goals, three are observed: the first one as in any picture, then two further rings, to scale."""
+    """One ring for each further goal that is observed, to scale: two for 3 observed goals, three for 8, as there are
+    four."""
     goals_m = [(10.0, 10.0), (24.0, 10.0), (38.0, 10.0), (52.0, 10.0)]
     scene = listed(bare_scene([(0.0, 0.0, 0.0)], goals=goals_m[:1], speeds=[0.0]), {0: goals_m[1:]})
     pictures = []
     for goals in (1, 3, 8):
         with started(scene, on_goal="next", goal_radius_m=3.0, observation={"goals": goals}) as batch:
             pictures.append(SceneView(batch, size=SIZE).frame().astype(int))
-            first_px = places(of_colour(pictures[0], OPEN_GOAL, tolerance=2))[:, 0]
+    first_px = places(of_colour(pictures[0], OPEN_GOAL, tolerance=2))[:, 0]
     radius_px, middle_px = np.ptp(first_px) / 2, (first_px.min() + first_px.max()) / 2
     for picture, count in zip(pictures[1:], (2, 3), strict=True):
         added_px = np.unique(np.nonzero((picture != pictures[0]).any(axis=2))[1])

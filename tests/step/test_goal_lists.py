@@ -266,7 +266,7 @@ def test_the_lane_of_a_goal_is_the_nearest_of_the_map():
     assert ((found[0][0] == expected[:, 0]) & sure).sum() >= 38  # where lanes overlap, rounding decides
 
 
-def test_the_core_names_the_goals_that_come():
+def test_the_core_lists_the_upcoming_goals():
     """As many as there are: those of a list, of which one repeats, and those that follow along a lane."""
     along, beside = [(x_m, 0.0) for x_m in (20.0, 60.0)], [(5.0, 30.0)]
     cars = [driver(0.0, goal_m=(10.0, 0.0)), driver(0.0, 30.0, goal_m=(9.0, 30.0)), driver(-15.0, goal_m=(-10.0, 0.0))]
