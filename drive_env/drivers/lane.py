@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,23 @@ LEGS = 2
 """Goals that a path leads to: the present one, and the next one, so that the driver is ready for what follows it."""
 
 PATHS_KEPT = 16384
-"""Of agents and goals, by a driver."""
+"""Paths that a driver caches; then it starts anew."""
+
+
+class WorldDriver(NamedTuple):
+    """The core's driver of a world whose goals are not those of its scene alone.
+
+    Attributes:
+        scene: index of the scene.
+        keys: of each agent, what tells its present plan from all others of the scene; see `LaneDriver._plans`.
+        paths: of each agent, along that plan.
+        handle: a drv_lane_driver.
+    """
+
+    scene: int
+    keys: list[bytes]
+    paths: list[list[ReferencePath]]
+    handle: Any
 
 
 class LaneDriver:
@@ -28,7 +44,8 @@ class LaneDriver:
       a log, lanes side by side, with lane changes; else the straight line. It leads to the goal and straight on past
       it. With `on_goal` "next" it leads on to the next goal, and begins where the agent is as it reaches a goal; with
       "respawn" it is that of the start that the agent has. Where the scene has candidate goals, it leads to the drawn
-      one, unless the config ever hides it (`observation.goal_reveal_s`).
+      one. If the config ever hides that (`observation.goal_reveal_s`), it leads to the goal in the scene, and to no
+      further goals: with `on_goal` "next" it goes straight on past the first one.
     * **Speed.** The limit of the lane in generated scenes, up to 30 m/s; in logs 50 km/h, or more, up to 30 m/s, where
       the path is too long for that within a trial. The acceleration is that of the intelligent driver model.
     * **Lights and signs**, with `traffic_controls`. It stops at red, at yellow if 3 m/s2 suffice, and at stop signs. At
@@ -64,12 +81,13 @@ class LaneDriver:
         check_is_whole(batch)
         check_controls(batch.config)
         self.batch, self.overtakes = batch, bool(overtakes)
-        # Planners, and the lengths of agents, by scene; paths by scene, agent and goals; the core's drivers by scene
-        # and, where worlds differ in their goals, by world, with these goals.
+        # Planners, and the lengths of agents, by scene; paths from starts by scene, agent and goals; the core's drivers
+        # by scene or, where worlds differ in their goals, by world.
         self._planners: dict[int, Planner] = {}
         self._length_m: dict[int, np.ndarray] = {}
         self._paths: dict[tuple[int, int, bytes], list[ReferencePath]] = {}
-        self._drivers: dict[tuple[int, int], tuple[bytes, Any]] = {}
+        self._of_scene: dict[int, Any] = {}
+        self._of_world: dict[int, WorldDriver] = {}
 
     def act(self, world: int = 0) -> np.ndarray:
         """Actions for the agents of one world, in the form of `batch.actions`; those of agents that wait are arbitrary.
@@ -109,9 +127,13 @@ class LaneDriver:
         return actions_of(acceleration_mps2, steering_rad, length_m, batch.config)
 
     def _follows_goals(self, scene: int) -> bool:
-        """Whether the goals of the agents of a scene are not those of the scene alone: drawn, or one after another."""
+        """Whether the goals of the agents of a scene are not those of the scene alone: drawn, or one after another.
+
+        Goals that the config ever hides are not followed.
+        """
         config, has_candidates = self.batch.config, len(self.batch.roles[scene].scene.candidate_goals_m) > 0
-        return config.on_goal == "next" or has_candidates and config.observation.goal_reveal_s is None
+        is_hidden = has_candidates and config.observation.goal_reveal_s is not None
+        return not is_hidden and (config.on_goal == "next" or has_candidates)
 
     def _drivers_of(self, scenes: list[int], world: int) -> list[Any]:
         """The drivers for a call of the core, one a scene of the batch; `world` has the drawn goals."""
@@ -121,18 +143,32 @@ class LaneDriver:
         return drivers
 
     def _driver(self, scene: int, world: int) -> Any:
-        batch, planner = self.batch, self._planners[scene]
-        follows_goals = self._follows_goals(scene)
-        slot = scene, world if follows_goals else -1
-        plans = self._plans(scene, world) if follows_goals else []
-        goals = b"".join(key for key, _ in plans)
-        if slot not in self._drivers or self._drivers[slot][0] != goals:
-            paths_of = [self._paths_along(scene, agent, *plan) for agent, plan in enumerate(plans)] or [
-                planner.paths(agent, planner.scene_plan(agent)) for agent in range(planner.roles.num_agents)]
-            handle = batch._core.scene_handles[scene]
-            self._drivers[slot] = goals, native_driver(
-                planner, handle, batch.config, paths_of, self.overtakes)
-        return self._drivers[slot][1]
+        if self._follows_goals(scene):
+            return self._driver_of_world(scene, world)
+        if scene not in self._of_scene:
+            planner = self._planners[scene]
+            self._of_scene[scene] = self._native(
+                scene, [planner.paths(agent, planner.scene_plan(agent)) for agent in range(planner.roles.num_agents)])
+        return self._of_scene[scene]
+
+    def _driver_of_world(self, scene: int, world: int) -> Any:
+        """The driver of a world with its present goals; agents keep the paths of plans that they already had."""
+        plans, last = self._plans(scene, world), self._of_world.get(world)
+        keys = [key for key, _ in plans]
+        if last is None or (last.scene, last.keys) != (scene, keys):
+            known = {}
+            if last is not None and last.scene == scene:
+                known = dict(zip(enumerate(last.keys), last.paths, strict=True))
+            paths = [known.get((agent, key)) or self._paths_along(scene, agent, key, plan)
+                     for agent, (key, plan) in enumerate(plans)]
+            last = self._of_world[world] = WorldDriver(scene, keys, paths, self._native(scene, paths))
+        return last.handle
+
+    def _native(self, scene: int, paths: list[list[ReferencePath]]) -> Any:
+        """The core's driver of a scene along the paths of each agent."""
+        batch = self.batch
+        return native_driver(self._planners[scene], batch._core.scene_handles[scene], batch.config, paths,
+                             self.overtakes)
 
     def _plans(self, scene: int, world: int) -> list[tuple[bytes, Plan]]:
         """What each agent of a world is to drive to now, with a key that tells it from its other plans."""
@@ -141,20 +177,28 @@ class LaneDriver:
         legs = LEGS if batch.config.goal_max_speed_mps is None else 1
         goals_m, counts = core.goals(world, legs)
         state = {name: core.state[name][world] for name in ("goals_reached", "x_m", "y_m", "heading_rad")}
+        trial = b"".join(core.state[name][world].tobytes() for name in ("episode", "trial"))
         plans = []
         for agent in range(batch.roles[scene].num_agents):
             of_agent_m = goals_m[agent, : counts[agent]].astype(np.float64)
             if len(of_agent_m) == 0:  # before the first reset
                 plans.append((b"", self._planners[scene].scene_plan(agent)))
                 continue
+
+            # Where an agent reached its goal differs between trials, and so does the path from there on.
             reached = int(state["goals_reached"][agent]) if batch.config.on_goal == "next" else 0
             x_m, y_m, heading_rad = (float(state[name][agent]) for name in ("x_m", "y_m", "heading_rad"))
             plan = Plan(of_agent_m, (x_m, y_m, heading_rad) if reached else None)
-            plans.append((reached.to_bytes(8, "little") + of_agent_m.tobytes(), plan))
+            plans.append((reached.to_bytes(8, "little") + of_agent_m.tobytes() + (trial if reached else b""), plan))
         return plans
 
     def _paths_along(self, scene: int, agent: int, key: bytes, plan: Plan) -> list[ReferencePath]:
-        """The paths of a plan, found once; agents may have more plans than memory holds paths for."""
+        """The paths of a plan, found once if it begins at the agent's start.
+
+        Agents may have more plans than memory holds paths for.
+        """
+        if plan.pose is not None:
+            return self._planners[scene].paths(agent, plan)
         if (scene, agent, key) not in self._paths:
             if len(self._paths) >= PATHS_KEPT:
                 self._paths.clear()
