@@ -111,3 +111,13 @@ def test_a_waiting_car_yields_to_one_too_fast_to_stop():
     """Two U-turns that cross twice; in the scenes of seeds 2 and 36 both cars would otherwise block each other."""
     records = played("u_turn", [2, 36], "lane")
     assert records["goal"].all()
+
+
+def test_a_car_goes_back_only_when_it_is_clear_of_a_longer_vehicle():
+    """It leaves the oncoming lane 5 m ahead of it or later."""
+    slow, truck_m = moving(70.0, 10.0), 12.0
+    outcomes, found = played_on(road(agent(20.0), replace(slow, length_m=truck_m)))
+    assert outcomes == ["goal"]
+    gap_m = found["x_m"][:, 0] - found["x_m"][:, 1] - (LENGTH_M + truck_m) / 2
+    back = int(np.flatnonzero(found["y_m"][:, 0] > 3.45)[-1])  # it is 3.5 m beside its path
+    assert gap_m[back] > 5.0

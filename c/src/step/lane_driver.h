@@ -9,6 +9,8 @@
 
 /* Quicker than rule-based vehicles: an agent has to reach its goal within the trial. */
 static const drv_idm drv_agent_idm = {1.5f, 0.8f, 2.5f, 2.5f, 5.0f};
+/* A gap with which an agent changes lanes, or begins to pass, has at least this share of its headway. */
+static const float drv_gap_headway_share = 0.5f;
 
 /* Directions that differ by less than 25 degrees are of one stream of traffic. */
 static const float drv_stream_cos = 0.906f;

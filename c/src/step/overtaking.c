@@ -9,15 +9,14 @@
 #include "step/path_place.h"
 #include "step/stopping.h"
 
-/* A vehicle is passed that drives, since one that stands may wait for something, but slower than this share of the
- * speed of the path. An agent passes it where it is as near as the agent drives in passing_reach_s, and
- * passing_reach_m. */
+/* An agent passes a vehicle that drives, but slower than this share of the path's speed; a standing one may wait for
+ * something. It passes it where it is as near as the agent drives in passing_reach_s, and passing_reach_m. */
 static const float slow_share = 0.75f, least_passed_mps = 2.0f, passing_reach_s = 2.0f, passing_reach_m = 10.0f;
 /* An agent is on the oncoming lane as soon as it is so far beside its path; one this near to its path is back. */
 static const float moved_out_m = 0.5f, moved_in_m = 0.3f;
 /* It is back on its lane this far ahead of the vehicle that it passed; it passes two vehicles at once that leave less
- * room between them than this behind the first one, and to brake behind it with room_mps2. */
-static const float landing_m = 5.0f, room_mps2 = 3.0f;
+ * room between them than this behind the first one, and to brake behind it with closing_braking_mps2. */
+static const float landing_m = 5.0f, closing_braking_mps2 = 3.0f;
 enum { PASSED_VEHICLES = 4 }; /* at once, at most */
 /* The forecast: for out_s it moves out at its speed, then it accelerates, by less than a free vehicle does. */
 static const float out_s = 1.2f, passing_mps2 = 2.0f;
@@ -31,8 +30,9 @@ static const float goal_room_s = 1.0f;
 static const float lane_half_m = 1.6f;
 /* A vehicle behind an agent on the oncoming lane, as near as this, overtakes it. */
 static const float behind_m = 40.0f;
-/* How far away vehicles matter: those to be passed, and oncoming ones. */
-static const float passed_sight_m = 150.0f, oncoming_sight_m = 800.0f;
+/* How far away vehicles matter. One that is passed: passing_reach_m and 2 s at 30 m/s, and as far again for those right
+ * ahead of it. An oncoming one: both drive 30 m/s for 13 s, longer than passing takes. */
+static const float passed_range_m = 150.0f, oncoming_range_m = 800.0f;
 
 /* A vehicle near a path. */
 typedef struct path_vehicle {
@@ -43,15 +43,15 @@ typedef struct path_vehicle {
     float speed_mps; /* along the path */
 } path_vehicle;
 
-/* Where a vehicle is that is in sight. */
+/* Where a vehicle in range is. */
 static path_vehicle vehicle_near(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t other,
-                                 float sight_m) {
+                                 float range_m) {
     const drv_paths *paths = &driver->paths;
     const drv_driven *own = &driver->driven[agent];
     const int32_t start = paths->point_start[own->path], end = paths->point_start[own->path + 1] - 1;
     const int32_t here = start + (int32_t)(own->path_m / drv_path_pitch_m);
     const int32_t low = here - (int32_t)(behind_m / drv_path_pitch_m);
-    const int32_t high = here + (int32_t)(sight_m / drv_path_pitch_m);
+    const int32_t high = here + (int32_t)(range_m / drv_path_pitch_m);
     const drv_point at = {world->x_m[other], world->y_m[other]}, ahead = {0.0f, 0.0f}; /* either direction */
     const int32_t point =
         drv_path_nearest(paths, low > start ? low : start, high < end ? high : end, at, ahead, 0.0f);
@@ -67,24 +67,30 @@ static float half_lengths_m(const drv_world *world, int32_t agent, int32_t other
     return 0.5f * (world->scene->length_m[agent] + world->scene->length_m[other]);
 }
 
-/* Whether an entry of on_map is another vehicle in sight, on the agent's level. */
-static bool is_in_sight(const drv_world *world, const drv_on_map *on_map, int32_t agent, int32_t entry,
-                        float sight_m) {
+/* Whether an entry of on_map is another vehicle in range, on the agent's level. */
+static bool is_in_range(const drv_world *world, const drv_on_map *on_map, int32_t agent, int32_t entry,
+                        float range_m) {
     const int32_t other = on_map->vehicle[entry];
     const float dx = on_map->x_m[entry] - world->x_m[agent], dy = on_map->y_m[entry] - world->y_m[agent];
-    return other != agent && dx * dx + dy * dy < sight_m * sight_m && !drv_is_apart(world, agent, other);
+    return other != agent && dx * dx + dy * dy < range_m * range_m && !drv_is_apart(world, agent, other);
 }
 
-/* The first vehicle on the path whose middle is farther ahead than `beyond_m`. */
+/* Whether the front of a vehicle is farther ahead than where an agent has room to land ahead of it. */
+static bool is_ahead_of_landing(const drv_world *world, int32_t agent, path_vehicle found) {
+    return found.ahead_m > -half_lengths_m(world, agent, found.index) - landing_m;
+}
+
+/* The first vehicle on the path whose middle is farther ahead than `beyond_m`; for an agent that is out, the first one
+ * ahead of which it has no room to land yet. */
 static path_vehicle first_on_path(const drv_world *world, const drv_scratch *scratch, const drv_lane_driver *driver,
-                                  int32_t agent, float beyond_m) {
+                                  int32_t agent, float beyond_m, bool is_out) {
     path_vehicle first = {.exists = false, .ahead_m = INFINITY};
     for (int32_t i = 0; i < scratch->on_map.count; i++) {
-        if (!is_in_sight(world, &scratch->on_map, agent, i, passed_sight_m)) continue;
+        if (!is_in_range(world, &scratch->on_map, agent, i, passed_range_m)) continue;
         const path_vehicle found = vehicle_near(world, driver, agent, scratch->on_map.vehicle[i],
-                                                passed_sight_m);
-        if (fabsf(found.left_m) <= lane_half_m && found.ahead_m > beyond_m && found.ahead_m < first.ahead_m)
-            first = found;
+                                                passed_range_m);
+        const bool is_beyond = is_out ? is_ahead_of_landing(world, agent, found) : found.ahead_m > beyond_m;
+        if (fabsf(found.left_m) <= lane_half_m && is_beyond && found.ahead_m < first.ahead_m) first = found;
     }
     return first;
 }
@@ -94,12 +100,12 @@ static path_vehicle last_passed(const drv_world *world, const drv_scratch *scrat
                                 int32_t agent, path_vehicle first, float top_mps) {
     path_vehicle last = first;
     for (int32_t i = 0; i < PASSED_VEHICLES; i++) {
-        const path_vehicle next = first_on_path(world, scratch, driver, agent, last.ahead_m);
+        const path_vehicle next = first_on_path(world, scratch, driver, agent, last.ahead_m, false);
         if (!next.exists) return last;
         const float closing_mps = drv_larger(0.0f, top_mps - next.speed_mps);
         const float room_m = next.ahead_m - last.ahead_m - half_lengths_m(world, last.index, next.index);
         const float needed_m = 2.0f * landing_m + world->scene->length_m[agent] +
-                               closing_mps * closing_mps / (2.0f * room_mps2);
+                               closing_mps * closing_mps / (2.0f * closing_braking_mps2);
         if (room_m >= needed_m) return last;
         last = next;
     }
@@ -117,11 +123,11 @@ static manoeuvre manoeuvre_of(float speed_mps, float top_mps, float passed_mps, 
     const float rest_mps = drv_larger(0.0f, top_mps - passed_mps); /* relative to what it passes */
     if (rest_mps <= 0.0f) return (manoeuvre){INFINITY, INFINITY};
     const float start_mps = drv_smaller(speed_mps - passed_mps, rest_mps);
-    const float left_m = drv_larger(0.0f, ahead_m - start_mps * delay_s);
+    const float remaining_m = drv_larger(0.0f, ahead_m - start_mps * delay_s);
     const float rise_m = (rest_mps * rest_mps - start_mps * start_mps) / (2.0f * passing_mps2);
-    const float root_mps = sqrtf(drv_larger(0.0f, start_mps * start_mps + 2.0f * passing_mps2 * left_m));
+    const float root_mps = sqrtf(drv_larger(0.0f, start_mps * start_mps + 2.0f * passing_mps2 * remaining_m));
     const float rising_s = (drv_smaller(root_mps, rest_mps) - start_mps) / passing_mps2;
-    const float time_s = delay_s + rising_s + drv_larger(0.0f, left_m - rise_m) / rest_mps;
+    const float time_s = delay_s + rising_s + drv_larger(0.0f, remaining_m - rise_m) / rest_mps;
     return (manoeuvre){time_s, ahead_m + passed_mps * time_s};
 }
 
@@ -130,9 +136,9 @@ static bool oncoming_is_free(const drv_world *world, const drv_scratch *scratch,
                              int32_t agent, manoeuvre needed, float lane_m, float top_mps, bool is_out) {
     const float spare_s = is_out ? least_clear_s : clear_s;
     for (int32_t i = 0; i < scratch->on_map.count; i++) {
-        if (!is_in_sight(world, &scratch->on_map, agent, i, oncoming_sight_m)) continue;
+        if (!is_in_range(world, &scratch->on_map, agent, i, oncoming_range_m)) continue;
         const path_vehicle other =
-            vehicle_near(world, driver, agent, scratch->on_map.vehicle[i], oncoming_sight_m);
+            vehicle_near(world, driver, agent, scratch->on_map.vehicle[i], oncoming_range_m);
         if (other.left_m <= lane_half_m || other.left_m > lane_m + lane_half_m) continue;
         const float half_m = half_lengths_m(world, agent, other.index);
         if (other.speed_mps > least_passed_mps) { /* it overtakes, too; ahead it is followed */
@@ -147,7 +153,7 @@ static bool oncoming_is_free(const drv_world *world, const drv_scratch *scratch,
 }
 
 /* How far ahead of an agent the oncoming lane goes on, up to `limit_m`; writes whether it ends there. */
-static float lane_left_m(const drv_lane_driver *driver, const drv_driven *own, float limit_m, bool *ends) {
+static float lane_remaining_m(const drv_lane_driver *driver, const drv_driven *own, float limit_m, bool *ends) {
     const int32_t start = driver->paths.point_start[own->path], end = driver->paths.point_start[own->path + 1];
     const int32_t first = start + (int32_t)(own->path_m / drv_path_pitch_m);
     int32_t point = first;
@@ -160,10 +166,10 @@ static float lane_left_m(const drv_lane_driver *driver, const drv_driven *own, f
 /* Whether the road ahead allows it: the oncoming lane goes on, no stop line is there, and the goal is behind it. */
 static bool has_road(const drv_lane_driver *driver, const drv_driven *own, manoeuvre needed, float top_mps) {
     const float driven_m = needed.driven_m + clear_s * top_mps;
-    /* where the lane ends, a vehicle may come from there that is not in sight yet */
-    const float seen_m = driven_m + top_mps * (needed.time_s + clear_s);
+    /* where the lane ends, a vehicle may come from there that is not in range yet */
+    const float needed_lane_m = driven_m + top_mps * (needed.time_s + clear_s);
     bool ends;
-    if (lane_left_m(driver, own, seen_m, &ends) < seen_m && ends) return false;
+    if (lane_remaining_m(driver, own, needed_lane_m, &ends) < needed_lane_m && ends) return false;
     const float goal_m = drv_path_length_m(&driver->paths, own->path) - (float)DRV_PATH_RUN_OUT_M - own->path_m;
     if (goal_m < needed.driven_m + goal_room_s * top_mps) return false;
     const drv_stop_lines *lines = &driver->stop_lines;
@@ -180,18 +186,18 @@ static bool passes(const drv_world *world, const drv_scratch *scratch, const drv
                    float lane_m, bool is_out) {
     /* the vehicle ahead, or beside it */
     const drv_driven *own = &driver->driven[agent];
-    const float length_m = world->scene->length_m[agent], speed_mps = drv_larger(0.0f, world->speed_mps[agent]);
+    const float speed_mps = drv_larger(0.0f, world->speed_mps[agent]);
     const float top_mps = drv_path_speed(&driver->paths, own->path, own->path_m);
-    const float past_m = is_out ? -length_m - landing_m : 0.0f;
-    const path_vehicle first = first_on_path(world, scratch, driver, agent, past_m);
+    const path_vehicle first = first_on_path(world, scratch, driver, agent, 0.0f, is_out);
     if (!first.exists) return false;
     const float gap_m = first.ahead_m - half_lengths_m(world, agent, first.index);
-    if (is_out && gap_m < 0.0f) return first.ahead_m > -half_lengths_m(world, agent, first.index) - landing_m;
+    if (is_out && gap_m < 0.0f) return true; /* beside it, or less than landing_m ahead of it */
     if (first.index < world->scene->num_agents || gap_m > passing_reach_s * speed_mps + passing_reach_m) return false;
     if ((!is_out && first.speed_mps < least_passed_mps) || first.speed_mps > slow_share * top_mps) return false;
     const float closing_mps = drv_larger(0.0f, speed_mps - first.speed_mps);
-    const float closing_m = closing_mps * closing_mps / (2.0f * room_mps2);
-    if (!is_out && gap_m < drv_agent_idm.min_gap_m + 0.5f * drv_agent_idm.headway_s * speed_mps + closing_m)
+    const float closing_m = closing_mps * closing_mps / (2.0f * closing_braking_mps2);
+    const float headway_s = drv_gap_headway_share * drv_agent_idm.headway_s;
+    if (!is_out && gap_m < drv_agent_idm.min_gap_m + headway_s * speed_mps + closing_m)
         return false; /* that one brakes: it may stop */
 
     /* whether there is time to pass it, and those right ahead of it */

@@ -15,7 +15,7 @@ static const float wrong_way_m2 = 72.0f;
 static const float change_reach_m = 130.0f;
 /* The shortest gap, ahead as well as behind: the sum of the gap at rest, half of the headway, and the distance in which
  * the faster one brakes to the speed of the other one. It brakes harder as the end of the lane nears. */
-static const float headway_share = 0.5f, gentle_mps2 = 2.0f, urgent_mps2 = 4.0f;
+static const float gentle_mps2 = 2.0f, urgent_mps2 = 4.0f;
 /* An agent that is this far on its way to the other lane turns back only from vehicles nearer than turning_back_m.
  * That is also the gap at rest that a change requires; it grows by the distance driven in slow_s, up to min_gap_m. */
 static const float underway_m = 0.5f, turning_back_m = 0.5f, slow_s = 0.5f;
@@ -123,7 +123,7 @@ static void find_gaps(const drv_world *world, const drv_scratch *scratch, drv_la
 static float accepted_gap_m(drv_idm driver, float speed_mps, float lead_mps, float braking_mps2) {
     const float closing_m = drv_larger(0.0f, speed_mps * speed_mps - lead_mps * lead_mps) / (2.0f * braking_mps2);
     const float least_m = drv_smaller(driver.min_gap_m, turning_back_m + slow_s * speed_mps);
-    return least_m + headway_share * driver.headway_s * speed_mps + closing_m;
+    return least_m + drv_gap_headway_share * driver.headway_s * speed_mps + closing_m;
 }
 
 /* Whether the gaps on the other path are long enough for an agent. */
