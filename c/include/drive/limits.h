@@ -50,7 +50,8 @@ enum {
     DRV_GROUND_LIMIT_M = 50100,
     /* Largest distance of an agent or a goal from the centre line of its lane. */
     DRV_LANE_REACH_M = 5,
-    /* Largest distance of the ends of a route from the centre lines of its lanes: parking lots are beside them. */
+    /* Largest distance of the ends of a route from the centre lines of its lanes: a bay is within it, the inside of a
+     * large lot is not. */
     DRV_ROUTE_REACH_M = 15,
     /* Distance between the middles of two lanes side by side. */
     DRV_NEAREST_LANE_CM = 250,

@@ -16,7 +16,8 @@ enum {
     CANDIDATE_LIMIT = 8
 };
 
-/* A point farther than this from every lane has no lane, as in a parking lot or a driveway. */
+/* Largest distance of the ends of a route from the centre lines of its lanes: a bay is within it, the inside of a large
+ * lot is not. */
 static const double lane_reach_m = DRV_ROUTE_REACH_M;
 /* Lanes overlap in junctions, and logged vehicles deviate from lane centres: lanes up to this much farther away than
  * the nearest one are candidates, too. Less than a lane width, so that the opposite lane is no candidate. */

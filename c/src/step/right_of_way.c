@@ -131,29 +131,29 @@ static bool comes_from_right(const drv_world *world, const drv_claim *claim, con
     return turn_sin > from_right_sin && blocks(world, claim, own->path, own->zone);
 }
 
-/* Whether any vehicle that came near in the same step, and has no turn yet, comes from the right. */
+/* Whether any vehicle that came near in the same step, and has no rank yet, comes from the right. */
 static bool has_another_right(const drv_world *world, const drv_claim *claims, int32_t count, const drv_claim *own) {
     for (int32_t i = 0; i < count; i++)
-        if (claims[i].step == own->step && claims[i].turn < 0 && &claims[i] != own &&
+        if (claims[i].step == own->step && claims[i].rank < 0 && &claims[i] != own &&
             comes_from_right(world, &claims[i], own))
             return true;
     return false;
 }
 
-/* Sets the turns of vehicles that came near in the same step: in the order of their indices, again and again, each gets
- * the next one that has none of the rest on its right; where all have, the first of them does. */
+/* Ranks vehicles that came near in the same step. Each pass, in index order, ranks those without an unranked one on
+ * their right; if a pass ranks none, the first unranked one is next. */
 static void order_ties(const drv_world *world, drv_claim *claims, int32_t count) {
-    int32_t given = 0, unordered = 0;
-    for (int32_t i = 0; i < count; i++) unordered += claims[i].turn < 0;
-    while (given < unordered) {
-        const int32_t before = given;
+    int32_t ranked = 0, unranked = 0;
+    for (int32_t i = 0; i < count; i++) unranked += claims[i].rank < 0;
+    while (ranked < unranked) {
+        const int32_t before = ranked;
         int32_t first = -1;
         for (int32_t i = 0; i < count; i++) {
-            if (claims[i].turn >= 0) continue;
+            if (claims[i].rank >= 0) continue;
             if (first < 0) first = i;
-            if (!has_another_right(world, claims, count, &claims[i])) claims[i].turn = given++;
+            if (!has_another_right(world, claims, count, &claims[i])) claims[i].rank = ranked++;
         }
-        if (given == before) claims[first].turn = given++;
+        if (ranked == before) claims[first].rank = ranked++;
     }
 }
 
@@ -193,25 +193,25 @@ int32_t drv_claims_update(drv_world *world, drv_scratch *scratch) {
 }
 
 /* Whether the vehicle of a claim goes before another one, which is not inside a zone. */
-static bool goes_before(const drv_claim *claim, int32_t step, int32_t turn, int32_t priority) {
+static bool goes_before(const drv_claim *claim, int32_t step, int32_t rank, int32_t priority) {
     if (claim->step < 0) return true;
     if (claim->priority * priority < 0) return claim->priority > priority;
-    return claim->step < step || (claim->step == step && claim->turn < turn);
+    return claim->step < step || (claim->step == step && claim->rank < rank);
 }
 
-/* The turn of a vehicle among those that came near in a step; the last one if it came near another time. */
-static int32_t turn_of(const drv_claim *claims, int32_t count, int32_t path, int32_t step) {
+/* The rank of a vehicle among those that came near in a step; the last one if it came near another time. */
+static int32_t rank_of(const drv_claim *claims, int32_t count, int32_t path, int32_t step) {
     for (int32_t i = 0; i < count; i++)
-        if (claims[i].path == path && claims[i].step == step) return claims[i].turn;
+        if (claims[i].path == path && claims[i].step == step) return claims[i].rank;
     return INT32_MAX;
 }
 
 bool drv_has_to_wait(const drv_world *world, const drv_claim *claims, int32_t count, int32_t path, int32_t zone) {
     const int32_t step = world->arrival_step[path];
     const float speed_mps = world->speed_mps[drv_scene_rule_first(world->scene) + path];
-    const int32_t priority = priority_at(world, zone, speed_mps), turn = turn_of(claims, count, path, step);
+    const int32_t priority = priority_at(world, zone, speed_mps), rank = rank_of(claims, count, path, step);
     for (int32_t i = 0; i < count; i++) {
-        if (claims[i].path == path || !goes_before(&claims[i], step, turn, priority)) continue;
+        if (claims[i].path == path || !goes_before(&claims[i], step, rank, priority)) continue;
         if (blocks(world, &claims[i], path, zone)) return true;
     }
     return false;

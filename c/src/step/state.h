@@ -293,7 +293,7 @@ typedef struct drv_claim {
     float to_m;   /* and ends here: at a stop line at which the vehicle stops */
     int32_t step; /* when the vehicle came near; -1 if it is inside */
     int32_t priority; /* 1 without a sign, -1 at a stop or yield sign, 0 without a sign but standing */
-    int32_t turn;     /* its place among those that came near in the same step */
+    int32_t rank;     /* its place among those that came near in the same step */
 } drv_claim;
 
 /* The most claims of a vehicle: a long one may be in several zones, and near one more. */
