@@ -162,7 +162,8 @@ class LaneNet:
         return paths[::-1]
 
     def _with_latest_change(self, group, after, paths):
-        """`paths`, from the goal back, the last along the lanes `after`, and that along a group; None without a window.
+        """Returns `paths` with the path along `group` appended, which changes to the last of them; None if there is no
+        window.
 
         A vehicle that gets to the lanes `after` behind the place where they leave another lane has missed their path.
         Where that other lane goes on beside the path, and so leaves more room for the change, it is a path of its own.

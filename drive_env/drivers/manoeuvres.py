@@ -90,7 +90,7 @@ class Boxes(NamedTuple):
         """Those of an index, as in numpy."""
         return Boxes(*(values[index] for values in self))
 
-    def seen_from(self, frame: tuple[float, float, float]) -> Boxes:
+    def in_frame(self, frame: tuple[float, float, float]) -> Boxes:
         """The same in the coordinates of a frame: x, y and heading."""
         cosine, sine = math.cos(frame[2]), math.sin(frame[2])
         x_m, y_m = self.x_m - frame[0], self.y_m - frame[1]
@@ -176,19 +176,19 @@ def _search(car, pose, onward, x_limit_m, boxes, margin_m, turns):
     here, driven = start.moved(gear * lengths_m, 0.0), [(gear * lengths_m, 0.0)]
 
     # Turns in both gears alternately, each as far as there is room, or until the car is parallel to the aisle.
-    side, left_rad = -math.copysign(1.0, heading_rad), np.full(len(lengths_m), abs(heading_rad))
+    side, remaining_rad = -math.copysign(1.0, heading_rad), np.full(len(lengths_m), abs(heading_rad))
     rows, shares = np.arange(len(lengths_m)), np.linspace(0.0, 1.0, TURN_SAMPLES)
     for _ in range(turns):
-        travel_m, curvature_per_m = gear * car.radius_m * shares * left_rad[:, None], side * gear / car.radius_m
+        travel_m, curvature_per_m = gear * car.radius_m * shares * remaining_rad[:, None], side * gear / car.radius_m
         poses = here.at(np.s_[:, None]).moved(travel_m, curvature_per_m)
         is_clear = is_free(car, poses, boxes, margin_m)
         last = np.where(is_clear.all(axis=1), TURN_SAMPLES - 1, np.maximum(is_clear.argmin(axis=1) - 1, 0))
-        here, left_rad = poses.at((rows, last)), left_rad * (1.0 - shares[last])
+        here, remaining_rad = poses.at((rows, last)), remaining_rad * (1.0 - shares[last])
         driven.append((travel_m[rows, last], curvature_per_m))
         gear = -gear
 
         # Of those that are, the shortest way that leads to the middle.
-        parallel = np.flatnonzero(left_rad < PARALLEL_RAD)
+        parallel = np.flatnonzero(remaining_rad < PARALLEL_RAD)
         ways = [_to_middle(car, here.at([row]), onward, x_limit_m, boxes, margin_m) for row in parallel]
         found = [[Piece(float(lengths[row]), curvature) for lengths, curvature in driven] + way
                  for row, way in zip(parallel, ways, strict=True) if way is not None]

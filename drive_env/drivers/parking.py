@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..batch import Batch
+from ..config import FOLLOWED_GOALS, GOAL_RESPONSES
 from ..errors import ConfigError, checked_int
 from ..native import native_scene
 from ..sub_batch import check_is_whole
@@ -27,16 +28,18 @@ class ParkingDriver:
     * **Order.** None drives onto the rest of the way of an agent that goes first, nor into one that stands: see
       `parking_order.py`.
 
-    An agent for which there is no way, or no room, stands. Vehicles that move by themselves are not seen. The actions
-    are a function of the worlds' states since the start of their trials: one driver has to drive a whole trial, or may
-    take over at any step.
+    An agent for which there is no way, or no room, stands. Vehicles that move by themselves are ignored. The actions
+    are a function of the worlds' states since the start of their trials. A driver may take over at any step; from then
+    on call it at every step.
 
     Args:
         batch: any batch; `env.batch` for an env.
 
     Raises:
-        ConfigError: `batch` is not a whole `Batch`, its config does not allow reverse, or the actions of its vehicle
-            model set other numbers than an acceleration and a wheel angle or curvature.
+        ConfigError: `batch` is not a whole `Batch`, its config does not allow reverse, its agents have other goals than
+            those of their scenes, or the actions of its vehicle model set other numbers than an acceleration and a
+            wheel angle or curvature.
+        SceneError: several lanes lead into a bay; raised as the scene is first played.
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -46,6 +49,14 @@ class ParkingDriver:
         if least_mps >= -CREEP_MPS:
             raise ConfigError(f"dynamics.min_speed_mps is {least_mps}; for a ParkingDriver, which reverses, it must be "
                               f"below {-CREEP_MPS}")
+        if batch.config.on_goal in FOLLOWED_GOALS:
+            allowed = ", ".join(repr(name) for name in GOAL_RESPONSES if name not in FOLLOWED_GOALS)
+            raise ConfigError(f"on_goal is {batch.config.on_goal!r}; for a ParkingDriver, which drives to one goal, it "
+                              f"must be one of {allowed}")
+        for roles in batch.roles:
+            if count := len(roles.scene.candidate_goals_m):
+                raise ConfigError(f"scene {roles.scene.name} has {count} candidate goals; for a ParkingDriver, which "
+                                  "drives to the goals in the scene, it must have 0")
         self.batch = batch
         self._planned: dict[int, Planned] = {}
         self._plan: Plan | None = None

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config import DriveConfig
+from ..errors import SceneError
 from ..roles import Roles
 from ..routes import lane_route_roads
 from ..scenes.scene import ROAD_KIND_CODES, Scene
@@ -72,6 +73,7 @@ class Lot:
     """
 
     def __init__(self, roles: Roles, lanes: Any, config: DriveConfig) -> None:
+        # The sizes of the agents, and the poses of all objects at their starts and goals.
         self._roles, self._lanes = roles, lanes
         objects, frames = roles.scene.objects, roles.frames
         self.cars = [car_of(float(objects.length_m[item]), float(objects.width_m[item]), WHEELBASE_SHARE,
@@ -79,6 +81,8 @@ class Lot:
         self._starts = list(zip(*(values[0].tolist() for values in (frames.x_m, frames.y_m, frames.heading_rad)),
                                 strict=True))
         self._goals = list(zip(*objects.goal_m.T.tolist(), objects.goal_heading_rad.tolist(), strict=True))
+
+        # The bays in which agents start and park.
         bays, agents = _bays(roles.scene), roles.objects[: roles.num_agents].tolist()
         self._start_bay = {item: _bay_at(bays, self._starts[item]) for item in agents}
         self._goal_bay = {item: _bay_at(bays, self._goals[item]) for item in agents}
@@ -138,7 +142,7 @@ class Lot:
         matters = (self._owner != item) & (away_m < REACH_M + self._obstacles.ahead_m)
         is_own = (self._owner == FULL_BAY) & (away_m < BAY_REACH_M)
         # Empty bays give room, but a turn that goes on into one can end where the middle is out of reach.
-        sets = [self._obstacles.at(chosen).seen_from(aisle)
+        sets = [self._obstacles.at(chosen).in_frame(aisle)
                 for chosen in (matters & (self._owner != FULL_BAY), matters & ~is_own)]
         return pull_out(car, _in_frame(_rear(pose, car), aisle), onward, limit_m, sets)
 
@@ -185,8 +189,8 @@ def _pose(path: DrivePath, index: int) -> Pose:
     return float(path.x_m[index]), float(path.y_m[index]), float(path.heading_rad[index])
 
 
-def _in_frame(pose: Any, frame: Pose) -> Any:
-    """A pose, or one of arrays, seen from a frame; its heading is from -pi to pi."""
+def _in_frame(pose: Pose, frame: Pose) -> Pose:
+    """A pose in the coordinates of a frame; heading from -pi to pi."""
     cosine, sine = math.cos(frame[2]), math.sin(frame[2])
     x_m, y_m = pose[0] - frame[0], pose[1] - frame[1]
     return x_m * cosine + y_m * sine, y_m * cosine - x_m * sine, math.remainder(pose[2] - frame[2], 2.0 * math.pi)
@@ -208,18 +212,25 @@ def _driven(start: Pose, pieces: list[Piece]) -> DrivePath:
 
 
 def _bays(scene: Scene) -> list[tuple[np.ndarray, Pose]]:
-    """The ends of the lanes of bays, (2, 2) each, and where they turn off the aisle, in its direction."""
+    """The ends of the lanes of bays, (2, 2) each, and where they turn off the aisle, in its direction.
+
+    Raises:
+        SceneError: several lanes lead into a bay, so that there is no one aisle.
+    """
     roads, found = scene.roads, []
     xy_m = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
     ways = [xy_m[first:last] for first, last in zip(roads.start[:-1], roads.start[1:], strict=True)]
-    before = dict(zip(scene.lanes.successor.tolist(),
-                      np.repeat(np.arange(roads.count), np.diff(scene.lanes.start)).tolist(), strict=True))
-    for lane, aisle in before.items():
-        if len(scene.lanes.after(lane)) or len(ways[lane]) < 2 or len(ways[aisle]) < 2:
+    before = np.repeat(np.arange(roads.count), np.diff(scene.lanes.start))
+    ending = [lane for lane in dict.fromkeys(scene.lanes.successor.tolist()) if not len(scene.lanes.after(lane))]
+    for lane, aisle in ((lane, aisle) for lane in ending for aisle in before[scene.lanes.successor == lane].tolist()):
+        if len(ways[lane]) < 2 or len(ways[aisle]) < 2:
             continue
         steps_m = [ways[road][-1] - ways[road][-2] for road in (lane, aisle)]
         ahead, along = (step_m / np.hypot(*step_m) for step_m in steps_m)
         if ahead @ along < BAY_TURN_COS:
+            if (count := np.count_nonzero(scene.lanes.successor == lane)) > 1:
+                raise SceneError(f"{count} lanes lead into the bay of lane {lane} in scene {scene.name}; for a "
+                                 "ParkingDriver it must be 1")
             end_m, turn_m = ways[lane][-1], ways[aisle][-1]
             found.append((np.stack([end_m - BAY_M * ahead, end_m]),
                           (float(turn_m[0]), float(turn_m[1]), math.atan2(along[1], along[0]))))

@@ -18,10 +18,10 @@ from .parking_path import STEP_M, DrivePath
 FEEDBACK_PER_M = 0.8
 """Errors decay over 1.25 m of path, without overshoot."""
 
-BRAKING_MPS2, THROTTLE_MPS2 = 1.0, 1.5
-"""Comfortable: before places where the car has to be slower, and from rest."""
+COMFORTABLE_BRAKING_MPS2, THROTTLE_MPS2 = 1.0, 1.5
+"""Before places where the car has to be slower, and from rest."""
 
-STILL_MPS, BRAKE_MPS2 = 0.1, 4.0
+STILL_MPS, FULL_BRAKING_MPS2 = 0.1, 4.0
 """A car that is to be slower than this brakes with this deceleration until it stands."""
 
 CREEP_MPS = 0.45
@@ -30,6 +30,10 @@ arrives in the middle of its bay."""
 
 STOP_M, HOLD_M = 0.06, 0.5
 """From the end of such a part, and from the way of another car, to where the car brakes fully."""
+
+REACH_SPARE = 3
+"""Poses ahead among which a car is searched beyond those that its speed leads to: it may speed up in a step, and be off
+its path."""
 
 HEADING_M = 2.0
 """Metres by which a place with a heading of 1 rad more is farther away, in a search over a whole path."""
@@ -46,7 +50,7 @@ class Plan(NamedTuple):
         first, last: (scenes, agents) of each path; 0 for an agent without one.
         rear_m, wheelbase_m, length_m: (scenes, agents) from the middle of a car to its rear axle; its wheelbase; its
             length.
-        remaining, there: (scenes, agents, agents, places, bytes) of the orders, see `Order`.
+        orders: by scene.
     """
 
     x_m: np.ndarray
@@ -62,8 +66,7 @@ class Plan(NamedTuple):
     rear_m: np.ndarray
     wheelbase_m: np.ndarray
     length_m: np.ndarray
-    remaining: np.ndarray
-    there: np.ndarray
+    orders: dict[int, Order]
 
 
 class Planned(NamedTuple):
@@ -109,17 +112,10 @@ def plan_of(planned: Mapping[int, Planned], scenes: int, agents: int, reverse_mp
                 pose[name].append(values)
             count += len(path.x_m)
 
-    # Orders, all of one shape.
-    places = max((of_scene.order.places for of_scene in planned.values()), default=1)
-    shape = (scenes, agents, agents, places, -(-places // 8))
-    remaining, there = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-    for scene, of_scene in planned.items():
-        for all_of, own in ((remaining, of_scene.order.remaining), (there, of_scene.order.there)):
-            all_of[scene][tuple(map(slice, own.shape))] = own
     joined = {name: np.concatenate(parts) for name, parts in pose.items()}
     joined["end"] = joined["end"].astype(np.int64)
     return Plan(**joined, first=first, last=last, rear_m=rear_m, wheelbase_m=wheelbase_m, length_m=length_m,
-                remaining=remaining, there=there)
+                orders={scene: of_scene.order for scene, of_scene in planned.items()})
 
 
 def _ends(path):
@@ -132,8 +128,9 @@ def _speeds(path, arc_m, end, reverse_mps):
     """(n,) highest speeds from which the car can brake for all lower ones that follow, and to creep at each end."""
     limit_mps = np.where(path.gear > 0, path.speed_mps, np.minimum(path.speed_mps, reverse_mps))
     limit_mps = np.where(end == np.arange(len(end)), np.minimum(limit_mps, CREEP_MPS), limit_mps)
-    total = limit_mps * limit_mps + 2.0 * BRAKING_MPS2 * arc_m
-    return np.sqrt(np.maximum(np.minimum.accumulate(total[::-1])[::-1] - 2.0 * BRAKING_MPS2 * arc_m, 0.0))
+    braking = 2.0 * COMFORTABLE_BRAKING_MPS2 * arc_m
+    total = limit_mps * limit_mps + braking
+    return np.sqrt(np.maximum(np.minimum.accumulate(total[::-1])[::-1] - braking, 0.0))
 
 
 # ---- places ----
@@ -172,16 +169,19 @@ def advanced(plan: Plan, axles: Axles, at: np.ndarray, dt_s: np.ndarray) -> np.n
 
     From the end of a part in one gear they go on to the next one.
     """
-    reach = math.ceil(float((np.abs(axles.speed_mps) * dt_s).max()) / STEP_M) + 3
-    ahead = np.minimum(at[..., None] + np.arange(reach), plan.end[at][..., None])
+    # One window for all, as long as the fastest car needs; each car is searched in its own part of it.
+    reach = np.ceil(np.abs(axles.speed_mps) * dt_s / STEP_M).astype(np.int64) + REACH_SPARE
+    steps = np.arange(reach.max())
+    ahead = np.minimum(at[..., None] + steps, plan.end[at][..., None])
     away_m = np.hypot(plan.x_m[ahead] - axles.x_m[..., None], plan.y_m[ahead] - axles.y_m[..., None])
+    away_m = np.where(steps < reach[..., None], away_m, np.inf)
     at = np.take_along_axis(ahead, away_m.argmin(axis=-1)[..., None], axis=-1)[..., 0]
     following = np.minimum(plan.end[at] + 1, len(plan.end) - 1)
     is_same_path = plan.arc_m[following] > 0.0
-    return np.where(is_same_path & (left_m(plan, axles, at) < STOP_M), following, at)
+    return np.where(is_same_path & (remaining_m(plan, axles, at) < STOP_M), following, at)
 
 
-def left_m(plan: Plan, axles: Axles, at: np.ndarray) -> np.ndarray:
+def remaining_m(plan: Plan, axles: Axles, at: np.ndarray) -> np.ndarray:
     """Metres to the end of the part in one gear; below 0 behind it."""
     heading_rad, gear = plan.heading_rad[at], plan.gear[at]
     past_m = (axles.x_m - plan.x_m[at]) * np.cos(heading_rad) + (axles.y_m - plan.y_m[at]) * np.sin(heading_rad)
@@ -190,14 +190,17 @@ def left_m(plan: Plan, axles: Axles, at: np.ndarray) -> np.ndarray:
 
 def clear_m(plan: Plan, at: np.ndarray, scenes: np.ndarray, is_there: np.ndarray, is_stopped: np.ndarray) -> np.ndarray:
     """Metres that each car may drive before it is in the way of those that go first, or of one that stands."""
-    place = np.minimum((plan.arc_m[at] / PLACE_M).astype(np.int64), plan.there.shape[3] - 1)
-    count = at.shape[1]
-    index = (scenes[:, None, None], np.arange(count)[:, None], np.arange(count), place[:, None, :])
-    is_there, drives = is_there[:, None, :, None], (is_there & ~is_stopped)[:, None, :, None]
-    in_way = plan.there[index] * is_there | plan.remaining[index] * drives
-    blocked = np.unpackbits(np.bitwise_or.reduce(in_way, axis=2), axis=-1).astype(bool)
-    blocked &= np.arange(blocked.shape[-1]) > place[..., None]
-    first_m = np.where(blocked.any(axis=-1), PLACE_M * blocked.argmax(axis=-1), np.inf)
+    first_m = np.full(at.shape, np.inf)
+    for scene in np.unique(scenes).tolist():
+        worlds, order = np.flatnonzero(scenes == scene), plan.orders[scene]
+        count = len(order.there)
+        place = np.minimum((plan.arc_m[at[worlds, :count]] / PLACE_M).astype(np.int64), order.places - 1)
+        index = (np.arange(count)[:, None], np.arange(count), place[:, None, :])
+        stands, drives = is_there[worlds, :count], (is_there & ~is_stopped)[worlds, :count]
+        in_way = order.there[index] * stands[:, None, :, None] | order.remaining[index] * drives[:, None, :, None]
+        blocked = np.unpackbits(np.bitwise_or.reduce(in_way, axis=2), axis=-1).astype(bool)
+        blocked &= np.arange(blocked.shape[-1]) > place[..., None]
+        first_m[worlds, :count] = np.where(blocked.any(axis=-1), PLACE_M * blocked.argmax(axis=-1), np.inf)
     return first_m - plan.arc_m[at] - HOLD_M
 
 
@@ -214,11 +217,11 @@ def acceleration_mps2(plan: Plan, axles: Axles, at: np.ndarray, free_m: np.ndarr
     soon = np.minimum(at + np.ceil(np.abs(speed_mps) * dt_s / STEP_M).astype(np.int64), plan.end[at])
     wanted_mps = np.minimum(plan.speed_mps[at], plan.speed_mps[soon])
     room_m = np.maximum(free_m - np.abs(speed_mps) * dt_s, 0.0)
-    wanted_mps = np.minimum(wanted_mps, np.sqrt(2.0 * BRAKING_MPS2 * room_m))
-    wanted_mps = np.where(left_m(plan, axles, at) < STOP_M, 0.0, wanted_mps)
+    wanted_mps = np.minimum(wanted_mps, np.sqrt(2.0 * COMFORTABLE_BRAKING_MPS2 * room_m))
+    wanted_mps = np.where(remaining_m(plan, axles, at) < STOP_M, 0.0, wanted_mps)
     # Brakes may be full, also before a change of gear. A car that is to stand brakes so hard that it does after a step,
     # since the nearest of few accelerations can be none; a step does not pass through rest.
-    change_mps2 = np.where(wanted_mps < STILL_MPS, -BRAKE_MPS2, (wanted_mps - speed_mps) / dt_s)
+    change_mps2 = np.where(wanted_mps < STILL_MPS, -FULL_BRAKING_MPS2, (wanted_mps - speed_mps) / dt_s)
     change_mps2 = np.where((wanted_mps < STILL_MPS) & (speed_mps <= 0.0), -speed_mps / dt_s, change_mps2)
     return gear * np.where(speed_mps >= 0.0, np.minimum(change_mps2, THROTTLE_MPS2), change_mps2)
 

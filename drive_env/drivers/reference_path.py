@@ -65,6 +65,7 @@ class Planner:
         logged track; without a log, there is one path along each of some lanes side by side; without such lanes, and
         with a log from elsewhere than the start, the straight line.
         """
+        # From where, and in which direction.
         roles, item = self.roles, self.roles.objects[agent]
         frames, half_m = roles.frames, 0.5 * roles.scene.objects.height_m[item]
         start_z = ANY_HEIGHT if plan.pose else frames.z_m[0, item] - half_m

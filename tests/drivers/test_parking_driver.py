@@ -13,10 +13,15 @@ import numpy as np
 import pytest
 from boxes import box_segment_gap_m, corners, sides_of
 from certificates import first_trials, rule_based
+from rule_based_scenes import on_lanes
+from scripted_scenes import Actor
 
-from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, generate_scene
+from drive_env import OUTCOMES, Batch, ConfigError, DriveConfig, SceneError, generate_scene
 from drive_env.drivers import LaneDriver, ParkingDriver
 from drive_env.drivers.manoeuvres import Boxes, car_of, pull_out
+from drive_env.drivers.parking_order import Order
+from drive_env.drivers.parking_path import DrivePath
+from drive_env.drivers.parking_plan import Axles, Planned, advanced, plan_of
 from drive_env.replay import record
 from drive_env.scenes.generate import CONFIG_OF, TRIAL_STEPS
 
@@ -205,3 +210,52 @@ def test_a_config_in_which_it_cannot_drive_is_refused(changed, sentence):
     with Batch(generate_scene("parking", agents=1), config=config_for(**changed)) as batch, \
             pytest.raises(ConfigError, match=sentence):
         ParkingDriver(batch)
+
+
+def test_a_place_on_a_path_near_itself_does_not_depend_on_cars_of_other_worlds():
+    """A path of two laps of a circle: a slow car in the first one is not in the second one, 5 cm nearer to it."""
+    angle_rad = np.linspace(0.0, 4 * math.pi, 300)
+    radius_m = 2.0 + 0.05 * (angle_rad > 2 * math.pi)
+    ones = np.ones(len(angle_rad))
+    path = DrivePath(radius_m * np.cos(angle_rad), radius_m * np.sin(angle_rad), angle_rad + math.pi / 2, ones / 2,
+                     ones, ones)
+    car = car_of(4.4, 1.85, 0.6, 0.6)
+    plan = plan_of({0: Planned([car], [path], Order([car], [path]))}, 1, 1, 3.0)
+    first, dt_s = int(plan.first[0, 0]), np.array([[0.1]])
+    slow = np.array([2.06, 0.0, math.pi / 2, 0.5])
+    fast = np.array([2.06, 0.0, math.pi / 2, 160.0])
+    alone = advanced(plan, Axles(*slow[:, None, None]), np.array([[first]]), dt_s)
+    both = advanced(plan, Axles(*np.stack([slow, fast], axis=1)[..., None]), np.array([[first], [first]]),
+                    np.repeat(dt_s, 2, axis=0))
+    assert alone[0, 0] == both[0, 0] == first
+    assert both[1, 0] > first + 100  # it may be in the second lap
+
+
+@pytest.mark.parametrize("changed, sentence", [
+    ({"on_goal": "respawn"}, "on_goal is 'respawn'; for a ParkingDriver, which drives to one goal, it must be one of "
+                             "'ignore', 'stop', 'remove'"),
+    ({"on_goal": "next"}, "on_goal is 'next'; for a ParkingDriver")])
+def test_a_config_with_several_goals_is_refused(changed, sentence):
+    with Batch(generate_scene("parking", agents=1), config=config_for(**changed)) as batch, \
+            pytest.raises(ConfigError, match=sentence):
+        ParkingDriver(batch)
+
+
+def test_a_scene_with_candidate_goals_is_refused():
+    scene = generate_scene("parking", agents=1)
+    drawn = replace(scene, candidate_goals_m=np.zeros((3, 2), np.float32))
+    with Batch(drawn, config=config_for()) as batch, pytest.raises(ConfigError, match="has 3 candidate goals; .* 0$"):
+        ParkingDriver(batch)
+
+
+def test_a_bay_into_which_two_lanes_lead_is_refused():
+    """Both lanes end where a third one, the bay, turns off; in either order."""
+    for lanes in ([0, 1], [1, 0]):
+        aisles = [[(-40.0, 0.0), (0.0, 0.0)], [(40.0, 0.0), (0.0, 0.0)]]
+        scene = on_lanes([Actor(-30.0, 0.0, 0.0, goal_m=(0.0, -8.0))],
+                         [*(aisles[lane] for lane in lanes), [(0.0, 0.0), (0.0, -10.0)]], [[2], [2], []])
+        with Batch(scene, config=config_for()) as batch:
+            batch.reset()
+            with pytest.raises(SceneError, match="2 lanes lead into the bay of lane 2 in .*; for a ParkingDriver it "
+                                                 "must be 1"):
+                ParkingDriver(batch).act_all()
