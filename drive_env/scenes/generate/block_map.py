@@ -32,7 +32,7 @@ MOST_BLOCKS = 32
 LETTER_OF = {kind.name: letter for letter, kind in BLOCKS.items()}
 
 SOCKET = "socket"
-"""The parameter that every block has: at which road of the block before it begins."""
+"""The parameter that every block has: index of the previous block's road at which it begins, 0 for the leftmost."""
 
 SPEED_SHARE, HEADWAY_S = (0.3, 0.8), (1.0, 3.0)
 

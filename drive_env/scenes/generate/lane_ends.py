@@ -13,7 +13,7 @@ def end_lanes(roads: LaneMap, paths: Sequence[Path], lanes: int, lane_width_m: f
     """Adds parts of a road to the right of paths in a row, each with one lane less at its end.
 
     Args:
-        paths: straight.
+        paths: straight; at most as many as there are lanes.
         lanes: where the first part begins.
         after: lanes that lead into the first part.
 
@@ -22,7 +22,7 @@ def end_lanes(roads: LaneMap, paths: Sequence[Path], lanes: int, lane_width_m: f
     """
     # The lane that ends in a part also continues the one that ended in the part before.
     before, ends = list(after), list[int]()
-    for count, path in zip(range(lanes - 1, -1, -1), paths, strict=False):
+    for count, path in zip(range(lanes - 1, -1, -1)[: len(paths)], paths, strict=True):
         curve = Curve(path, -(count + 0.5) * lane_width_m, (Taper(0.0, path.length_m, lane_width_m),))
         ends = [roads.lane(curve, lane_width_m, speed_limit_mps, after=[*before[count:], *ends])]
         before = roads.along(path, count, lane_width_m, speed_limit_mps, after=before)

@@ -10,7 +10,9 @@ from boxes import on_road, orientation, point_segment_m
 from lane_map_scenes import polylines
 
 from drive_env.errors import SceneError
+from drive_env.scenes.generate.blocks.block import RoadKind, add_street
 from drive_env.scenes.generate.curves import Curve, Path, Pose, Taper, between, clothoid, line, turn
+from drive_env.scenes.generate.lane_ends import end_lanes
 from drive_env.scenes.generate.lane_map import LaneMap
 from drive_env.scenes.generate.outline import JOIN_M, SMALLEST_ISLAND_M2
 from drive_env.scenes.generate.roadnet import CURB_GAP_M, END_CAP_M
@@ -345,3 +347,18 @@ def test_a_mirrored_map_has_mirrored_roads(name):
     edges[1] = edges[1] * (1.0, -1.0)
     for one, other in (edges, edges[::-1]):
         assert point_segment_m(one.reshape(-1, 2), other).min(axis=1).max() < 5e-3
+
+
+@pytest.mark.parametrize("further", [1, 3])
+def test_a_street_whose_lanes_do_not_fit_those_behind_it_is_refused(further):
+    """Two lanes against the path lead into one lane, or into three: one would have no link."""
+    roads, kind = LaneMap(), RoadKind(WIDTH_M, LIMIT_MPS)
+    behind = roads.along(Path(ORIGIN.reversed(), (line(50.0),)), further, WIDTH_M, LIMIT_MPS)
+    with pytest.raises(ValueError, match="zip"):
+        add_street(roads, Path(ORIGIN, (line(50.0),)), 2, kind, back_before=behind)
+
+
+def test_a_road_does_not_lose_more_lanes_than_it_has():
+    parts = [Path(Pose(30.0 * i, 0.0, 0.0), (line(30.0),)) for i in range(3)]
+    with pytest.raises(ValueError, match="zip"):
+        end_lanes(LaneMap(), parts, 2, WIDTH_M, LIMIT_MPS)

@@ -108,7 +108,7 @@ def add_street(roads: LaneMap, path: Path, lanes: int, road: RoadKind, most_mps:
     Args:
         most_mps: its speed limit is at most this.
         ahead_after: lanes that lead into those along the path.
-        back_before: lanes into which those against the path lead.
+        back_before: lanes into which those against the path lead, one each, or none.
 
     Returns:
         The lanes along the path, and those against it.
@@ -116,8 +116,9 @@ def add_street(roads: LaneMap, path: Path, lanes: int, road: RoadKind, most_mps:
     limit_mps = road.speed_limit_mps if most_mps is None else road.limit(most_mps)
     ahead = roads.along(path, lanes, road.lane_width_m, limit_mps, after=ahead_after)
     back = roads.along(path.reversed(), lanes, road.lane_width_m, limit_mps)
-    for lane, after in zip(back, back_before, strict=False):
-        roads.link(lane, after)
+    if back_before:
+        for lane, after in zip(back, back_before, strict=True):
+            roads.link(lane, after)
     roads.line(path)
     return ahead, back
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ..curves import Path, Pose, line
 from ..junction import Junction, add_controls
 from ..lane_map import LaneMap
@@ -12,12 +11,11 @@ from ..priorities import CONTROLS
 from ..ring import Ring
 from ..rng import Rng
 from ..roadnet import EAST, HEADING_RAD, NORTH, SOUTH, WEST
+from ..roundabout import RING_LIMIT_MPS
 from .block import START, Block, BlockKind, Choice, RoadKind, Socket, add_street
 
 ARM_M = Choice(Parameter(35.0, "m", "length of every road", 35.0, 200.0))
 """By default that of MetaDrive."""
-
-RING_LIMIT_MPS = 7.0
 
 ARMS = {"left": NORTH, "ahead": EAST, "right": SOUTH}
 """By where they are for a car that comes from the block before."""

@@ -11,15 +11,13 @@ from ..parameters import Parameter
 from ..ramps import GORE_RAD, add_entrance, add_exit, add_highway
 from ..rng import Rng
 from .block import START, Block, BlockKind, Choice, RoadKind, ends_of
+from .lane_counts import TAPER_M
 
 LIMIT_MPS, RADIUS_M, GORE_M = 12.0, 40.0, 20.0
 """Of MetaDrive's ramps: their speed limit, and the radius of their bends and the length of the straight between."""
 
 RAMP_M = 30.0
 """Of the straight part of a ramp, beside the road: cars start or arrive there."""
-
-TAPER_M = 30.0
-"""Length over which the lane beside the road begins or ends."""
 
 BEFORE_M, AFTER_M, ROOM_M = 10.0, 20.0, 15.0
 """Of the road: before a ramp or the taper of its lane; behind the taper of a ramp that joins; behind the end of one

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 
+from ..bottleneck import TOLL_LIMIT_MPS
 from ..curves import Path, Piece, Pose, line, turn
 from ..lane_map import LaneMap
 from ..parameters import Parameter
 from ..rng import Rng
 from .block import START, Block, BlockKind, Choice, RoadKind, add_street, ends_of
-
-TOLL_LIMIT_MPS = 3.0
-"""That of MetaDrive's tollgate."""
 
 PARKING_LIMIT_MPS = 5.0
 
