@@ -5,7 +5,7 @@
 `LaneDriver`, or in parking lots `ParkingDriver`, drives a single car, then all cars together; then all keep their
 velocity; then all take random actions. One trial of each seed, with `traffic_controls` and continuous actions. Scenes
 of tasks have policies of their own (docs/tasks.md). The exit status is 1 if a scene misses its bounds (`BOUNDS`). The
-figures do not depend on the machine, as far as the lengths of paths do not (docs/determinism.md).
+figures depend on the machine as far as the paths and sines of the drivers do (docs/determinism.md).
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ import numpy as np
 from pages import put_measured, table
 
 from drive_env import Batch, DriveConfig, Scene, generate_scene
-from drive_env.drivers import LaneDriver, ParkingDriver, RandomDriver
+from drive_env.drivers import RandomDriver
+from drive_env.playing import actor
 from drive_env.roles import STEPS_WITHOUT_A_LOG
-from drive_env.scenes.generate import CONFIG_OF, GENERATORS, TASK_OF, TRIAL_STEPS
+from drive_env.scenes.generate import CONFIG_OF, GENERATORS, LANE_POLICY, POLICY_OF, TASK_OF, TRIAL_STEPS
 
 WORLDS = 64
 """Scenes that are played at a time: memory does not grow with the number of seeds."""
@@ -68,14 +69,9 @@ CASES = {name: Case(name) for name in GENERATORS if name not in TASK_OF} | {
 }
 """By name: every scene without a task as its generator makes it, and with further parameters."""
 
-DRIVERS = {"parking": ParkingDriver}
-"""The rule-based drivers of generators whose goals `LaneDriver` does not drive to."""
-
-
 def rule_based(batch: Batch) -> Act:
-    """The actions of the rule-based driver for the scenes of a batch, which are all of one generator."""
-    generator = batch.scenes[0].name.partition("/")[0]
-    return DRIVERS.get(generator, LaneDriver)(batch).act_all
+    """The actions of the rule-based policy for the scenes of a batch, which are all of one generator."""
+    return actor(batch, POLICY_OF.get(batch.scenes[0].name.partition("/")[0], LANE_POLICY), seed=0)
 
 
 POLICIES = {

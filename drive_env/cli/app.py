@@ -143,7 +143,7 @@ def play(
         metavar="FILE", help="The file to write: a film (.mp4, .gif) or a contact sheet (.png).")],
     policy: Annotated[visuals.FilmPolicy | None, typer.Option(
         help="random, lane or parking (rule-based), or replay (the log, with one rule-based agent).",
-        show_default="lane; parking on the scene parking")] = None,
+        show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
     trials: TRIALS = 1,
@@ -161,7 +161,7 @@ def replay(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write (.html or .htm).")],
     policy: Annotated[visuals.Policy | None, typer.Option(
-        help="random, or lane or parking (rule-based).", show_default="lane; parking on the scene parking")] = None,
+        help="random, or lane or parking (rule-based).", show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
     trials: TRIALS = 2,

@@ -12,7 +12,7 @@ from .. import render  # imports its names, and the extra's packages, on first u
 from ..errors import ConfigError, SceneError
 from ..replay import write_replay
 from ..scenes import Scene
-from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
+from ..scenes.generate import CONFIG_OF, LANE_POLICY, POLICY_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator, vehicle_count
 from . import show
 from .inspection import find_scene
@@ -41,6 +41,10 @@ class View(str, Enum):
     scene = "scene"
     follow = "follow"
 
+
+DEFAULT_POLICY = "; ".join([LANE_POLICY, *(f"{policy} on the scene {name}" for name, policy in POLICY_OF.items()
+                                           if policy != LANE_POLICY)])
+"""That of a scene, in words."""
 
 OPTION_OF = {"path": "--out", "agents_per_world": "--agents", "agents": "--agents", "agent": "--agent"}
 """The options of `play` and `replay`, by the argument of the error."""
@@ -98,7 +102,7 @@ def _scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
 
 def _policy(name: str) -> str:
     """The rule-based policy for a scene."""
-    return "parking" if name == "parking" else "lane"
+    return POLICY_OF.get(name, LANE_POLICY)
 
 
 def _config(name: str) -> dict[str, Any]:

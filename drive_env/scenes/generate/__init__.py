@@ -32,6 +32,12 @@ TRIAL_STEPS: dict[str, int | None] = {
 CONFIG_OF: dict[str, dict[str, Any]] = {name: getattr(module, "CONFIG", {}) for name, module in GENERATORS.items()}
 """By generator: the fields of `DriveConfig` without which it has another task; none where the defaults suffice."""
 
+LANE_POLICY = "lane"
+"""The policy of scenes in which lanes lead to the goals; those of other scenes have modules with a `POLICY`."""
+
+POLICY_OF: dict[str, str] = {name: getattr(module, "POLICY", LANE_POLICY) for name, module in GENERATORS.items()}
+"""By generator: the rule-based policy that drives to its goals, by its name in `play`, `record` and `write_replay`."""
+
 TASK_OF = {"exits": "hidden_exit", "gates": "gates", "occluded": "occluded_crossing", "closures": "hidden_closure"}
 """The task of `drive_env.tasks` on the scenes of each generator, for errors where one is passed for the other."""
 
@@ -83,7 +89,7 @@ def compose(blocks: Any, seed: int = 0, agents: int | None = None, **parameters:
     Args:
         blocks: a string of letters, or a list of letters, names ("straight") and pairs of one of these and a mapping of
             its parameters, such as `("curve", {"radius_m": 30.0, "side": "left"})`. Every block has the parameter
-            `socket`: at which road of the block before it begins, 0 for the leftmost.
+            `socket`: index of the previous block's road at which it begins, 0 for the leftmost.
         seed: from 0 to 2**64 - 1.
         agents: number of vehicles, exactly; None: 10, or as many as fit where these are fewer.
         **parameters: `lanes`, `lane_width_m` and `speed_limit_mps`, as of `generate_scene("procedural")`.

@@ -50,6 +50,9 @@ CONFIG = {"goal_radius_m": 0.5, "goal_heading_tolerance_rad": 0.15, "goal_max_sp
           "observation": {"goals": 1}, "dynamics": {"min_speed_mps": -3.0}}
 """A car is parked if it stands in its bay, in the right direction; it can reverse."""
 
+POLICY = "parking"
+"""The rule-based policy that parks and reverses."""
+
 LENGTH_RANGE_M, WIDTH_RANGE_M = (3.8, 4.5), (1.7, 1.9)
 """Of the cars, which fit into the smallest bay."""
 
