@@ -10,6 +10,7 @@ from staged_tracks import scene_of, shifted, straight
 
 import drive_env
 from drive_env.behaviours import BEHAVIOURS
+from drive_env.cli import classification
 
 
 @pytest.fixture
@@ -44,6 +45,20 @@ def test_every_vehicle_that_shows_a_behaviour_is_a_line_of_the_table(folder):
 def test_a_file_can_be_classified_alone_and_without_a_table(folder):
     assert cells(run("classify", "logs/a.drv"), "lane_change") == ["1", "2"]
     assert not list(Path().glob("*.csv"))
+
+
+def test_a_file_that_fails_at_a_later_scene_adds_nothing(folder, monkeypatch):
+    def first_then_error(source):
+        yield from scenes_of(source)
+        if str(source.path).endswith("a.drv"):
+            raise drive_env.SceneError("a.drv: its second scene is cut off")
+
+    scenes_of = classification.scenes_of
+    monkeypatch.setattr(classification, "scenes_of", first_then_error)
+    output = run("classify", folder, "--out", "found.csv")
+    assert [cells(output, name) for name in ("files", "scenes", "files not read")] == [["1"], ["1"], ["2"]]
+    assert cells(output, "lane_change") == ["0", "0"]
+    assert Path("found.csv").read_text().splitlines() == ["file,scene,scenario_id,behaviour,object,id"]
 
 
 def test_a_folder_of_real_logs_is_classified():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,14 +29,21 @@ def run(source: str, out: Path | None) -> None:
     with _rows(out) as write, show.progress() as bars:
         for file in bars.track(files, description="classifying"):
             try:
-                for index, scene in enumerate(scenes_of(find_source(file))):
-                    scene_count += 1
-                    _add(scene, found, lambda *cells, at=index: write((str(file), at, *cells)))
+                # A file counts when all of its scenes are read.
+                scenes = [_shown(scene) for scene in scenes_of(find_source(file))]
             except SceneError as error:
                 if len(files) == 1:
                     raise
                 failed.append(file)
                 bars.console.print(f"not read: {printable(str(error))}", markup=False, soft_wrap=True)
+                continue
+            scene_count += len(scenes)
+            for index, shown in enumerate(scenes):
+                for name, count in Counter(cells[1] for cells in shown).items():
+                    found[name][0] += 1
+                    found[name][1] += count
+                for cells in shown:
+                    write((str(file), index, *cells))
     if len(failed) == len(files):
         raise SceneError(f"{source}: none of its {len(files)} files could be read")
     counts = {"files": len(files) - len(failed), "scenes": scene_count, "files not read": len(failed)}
@@ -45,13 +53,10 @@ def run(source: str, out: Path | None) -> None:
     show.table("behaviours", ["", "scenes", "vehicles"], rows)
 
 
-def _add(scene: Scene, found: dict[str, list[int]], write: Any) -> None:
-    """Adds one scene to the counts of scenes and vehicles by class, and to the CSV."""
-    for name, objects in classify(scene).items():
-        found[name][0] += bool(objects)
-        found[name][1] += len(objects)
-        for index in objects:
-            write(scene.scenario_id, name, index, int(scene.objects.id[index]))
+def _shown(scene: Scene) -> list[tuple[str, str, int, int]]:
+    """Scenario id, class, index and id of each vehicle that shows a behaviour in a scene."""
+    return [(scene.scenario_id, name, index, int(scene.objects.id[index]))
+            for name, objects in classify(scene).items() for index in objects]
 
 
 @contextmanager
