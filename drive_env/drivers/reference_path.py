@@ -29,7 +29,7 @@ the limit in towns. The highest also bounds the limits of lanes."""
 SPARE_SPEED = 1.15
 """Where `CRUISE_MPS` does not finish a path within a trial: the speed relative to the one that just does."""
 
-GOAL_SPEED_SHARE, CREEP_MPS = 0.8, 0.1
+GOAL_SPEED_SHARE, SLOWEST_GOAL_MPS = 0.8, 0.1
 """Speed at the goal as a share of `goal_max_speed_mps`, and its lower bound, since a car at rest never arrives."""
 
 
@@ -134,7 +134,7 @@ def native_driver(planner: Planner, scene: Any, config: DriveConfig, paths_of: S
            for end, name in enumerate(("change_from_m", "change_to_m"))}}
     goal_mps = FASTEST_MPS
     if config.goal_max_speed_mps is not None:
-        goal_mps = max(GOAL_SPEED_SHARE * config.goal_max_speed_mps, CREEP_MPS)
+        goal_mps = max(GOAL_SPEED_SHARE * config.goal_max_speed_mps, SLOWEST_GOAL_MPS)
 
     # The driver.
     pointers = {name: ffi.from_buffer("int32_t[]" if array.dtype == np.int32 else "float[]", array)
