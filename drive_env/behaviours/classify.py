@@ -1,11 +1,11 @@
-"""Which behaviours does an episode show, and which of its objects show them?"""
+"""Which behaviours does a trial show, and which of its objects show them?"""
 
 from __future__ import annotations
 
 from ..errors import SceneError, value_text
 from ..scenes import Scene
-from .episode import Episode
 from .registry import BEHAVIOURS
+from .trial import Trial
 
 
 def classify(scene: Scene) -> dict[str, list[int]]:
@@ -22,14 +22,14 @@ def classify(scene: Scene) -> dict[str, list[int]]:
     """
     if not isinstance(scene, Scene):
         raise SceneError(f"scene is {value_text(scene)}; it must be a Scene")
-    episode = Episode(scene)
-    return {name: _showing(episode, name) for name in BEHAVIOURS}
+    trial = Trial(scene)
+    return {name: _showing(trial, name) for name in BEHAVIOURS}
 
 
 def subjects(scene: Scene, name: str) -> list[int]:
     """The vehicles that show one class of behaviour."""
-    return _showing(Episode(scene), name)
+    return _showing(Trial(scene), name)
 
 
-def _showing(episode, name):
-    return sorted({track.object for track in episode.vehicles if BEHAVIOURS[name].predicate(episode, track)})
+def _showing(trial, name):
+    return sorted({track.object for track in trial.vehicles if BEHAVIOURS[name].predicate(trial, track)})

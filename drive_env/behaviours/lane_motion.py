@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .episode import Episode, shared
 from .lanes import wrapped
 from .tracks import Track
+from .trial import Trial, shared
 
 SPACING_M = (2.5, 5.0)
 """Between the centres of lanes side by side: widths of 2.5 to 5 m."""
@@ -59,13 +59,13 @@ class LaneChange(NamedTuple):
     to_lane: int
 
 
-def lane_changes(episode: Episode, track: Track) -> list[LaneChange]:
+def lane_changes(trial: Trial, track: Track) -> list[LaneChange]:
     """All complete lane changes of a vehicle."""
-    return episode.once(_lane_changes, track)
+    return trial.once(_lane_changes, track)
 
 
-def _lane_changes(episode, track):
-    places, lanes, found = episode.places(track), episode.lanes, []
+def _lane_changes(trial, track):
+    places, lanes, found = trial.places(track), trial.lanes, []
     lane = places.lane.tolist()
     for frame in range(1, len(track)):
         old, new = lane[frame - 1], lane[frame]
@@ -100,20 +100,20 @@ def _centred(lanes, places, frame, step, limit):
     return None
 
 
-def lane_change(episode: Episode, track: Track) -> bool:
+def lane_change(trial: Trial, track: Track) -> bool:
     """The vehicle changes from the middle of a lane to the middle of one beside it."""
-    return bool(lane_changes(episode, track))
+    return bool(lane_changes(trial, track))
 
 
-def merge(episode: Episode, track: Track) -> bool:
+def merge(trial: Trial, track: Track) -> bool:
     """The vehicle leaves a lane that ends, or joins another one, in front of or behind a vehicle there."""
-    frames = [change.cross for change in lane_changes(episode, track) if _ends_soon(episode, track, change)]
-    return any(_has_traffic(episode, track, frame) for frame in frames + _joins(episode, track))
+    frames = [change.cross for change in lane_changes(trial, track) if _ends_soon(trial, track, change)]
+    return any(_has_traffic(trial, track, frame) for frame in frames + _joins(trial, track))
 
 
-def _ends_soon(episode, track, change):
+def _ends_soon(trial, track, change):
     """Whether the lane that is left ends soon, before the other one does, or joins it."""
-    lanes, places = episode.lanes, episode.places(track)
+    lanes, places = trial.lanes, trial.places(track)
     ways, left_m = [], []
     for frame, lane in ((change.cross - 1, change.from_lane), (change.cross, change.to_lane)):
         ways.append([lane, *lanes.chain(lane, ENDS_WITHIN_M)])
@@ -123,9 +123,9 @@ def _ends_soon(episode, track, change):
         not goes_on and left_m[0] <= ENDS_WITHIN_M and left_m[1] >= left_m[0] + ENDS_EARLIER_M)
 
 
-def _joins(episode, track):
+def _joins(trial, track):
     """Frames in which the vehicle enters a lane in which another one ends as well, from its side."""
-    places, lanes, found = episode.places(track), episode.lanes, []
+    places, lanes, found = trial.places(track), trial.lanes, []
     for frame in range(1, len(track)):
         old, new = int(places.lane[frame - 1]), int(places.lane[frame])
         if old < 0 or old == new or new not in lanes.successors[old] or len(lanes.predecessors[new]) < 2:
@@ -140,31 +140,31 @@ def _joins(episode, track):
     return found
 
 
-def _has_traffic(episode, track, frame):
+def _has_traffic(trial, track, frame):
     """Whether a moving vehicle is ahead or behind, within the gaps of a merge, on the lane that is entered in a frame.
     """
-    left, entered = (int(lane) for lane in episode.places(track).lane[frame - 1:frame + 1])
-    on_lane = episode.lanes.around(entered) - {left}
+    left, entered = (int(lane) for lane in trial.places(track).lane[frame - 1:frame + 1])
+    on_lane = trial.lanes.around(entered) - {left}
     ahead = np.array([np.cos(track.heading_rad[frame]), np.sin(track.heading_rad[frame])])
-    for other in episode.others(track):
+    for other in trial.others(track):
         at = frame + track.first - other.first
         if not 0 <= at < len(other) or other.speed_mps[at] < MOVING_MPS:
             continue
         gap_m = abs(float((other.xy_m[at] - track.xy_m[frame]) @ ahead)) - 0.5 * (track.length_m + other.length_m)
         limit_m = max(MERGE_GAP_M, MERGE_GAP_S * max(track.speed_mps[frame], other.speed_mps[at]))
-        if gap_m <= limit_m and int(episode.places(other).lane[at]) in on_lane:
+        if gap_m <= limit_m and int(trial.places(other).lane[at]) in on_lane:
             return True
     return False
 
 
-def cut_in(episode: Episode, track: Track) -> bool:
+def cut_in(trial: Trial, track: Track) -> bool:
     """Another vehicle changes to the lane of this one, closely in front of it."""
     if track.speed_mps.max() < CUT_IN_MPS:
         return False
-    own_changes = lane_changes(episode, track)
+    own_changes = lane_changes(trial, track)
     back = track.frames(CUT_IN_S)
-    for other in episode.others(track):
-        for change in lane_changes(episode, other):
+    for other in trial.others(track):
+        for change in lane_changes(trial, other):
             cross = change.cross + other.first - track.first
             # A change of the vehicle's own at that time would move its path, not the other one.
             if any(abs(one.cross - cross) <= back for one in own_changes):
@@ -199,9 +199,9 @@ def _arrives_in_front(track, other, cross, back):
     return bool((beside_m[:at] >= BESIDE_M).any() and (beside_m[at:at + stays + 1] <= STILL_IN_PATH_M).all())
 
 
-def overtaking(episode: Episode, track: Track) -> bool:
+def overtaking(trial: Trial, track: Track) -> bool:
     """The vehicle is behind a slower one on its lane, drives past it, and is in front of it on the lane."""
-    return any(_overtakes(track, other) for other in episode.others(track) if _gets_ahead(track, other))
+    return any(_overtakes(track, other) for other in trial.others(track) if _gets_ahead(track, other))
 
 
 def _gets_ahead(track, other):

@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import episode, lane_motion, lanes, roadside, speed, stopping, turning
-from .episode import Episode
+from . import lane_motion, lanes, roadside, speed, stopping, trial, turning
 from .recipes import RECIPES, Recipe
 from .tracks import SLOPE_S, Track
+from .trial import Trial
 
-Predicate = Callable[[Episode, Track], bool]
-"""Whether a vehicle shows a behaviour in an episode."""
+Predicate = Callable[[Trial, Track], bool]
+"""Whether a vehicle shows a behaviour in a trial."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Behaviour:
         question: what a vehicle does that shows it.
         definition: when exactly it does, in numbers.
         source: where the numbers come from, as far as they are not our own.
-        predicate: decides it, for one track of an episode.
+        predicate: decides it, for one track of a trial.
         recipe: makes the scenes of the class.
     """
 
@@ -55,7 +55,7 @@ _TURN_SOURCE = "6.5 s: critical gaps of the Highway Capacity Manual are 4.1 to 7
 
 _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
     speed.hard_stop: (
-        f"stands (below {episode.STANDING_MPS:g} m/s) within {speed.STOP_S:g} s after a deceleration of "
+        f"stands (below {trial.STANDING_MPS:g} m/s) within {speed.STOP_S:g} s after a deceleration of "
         f"{speed.HARD_MPS2:g} m/s2 or more over {SLOPE_S:g} s, before which it had {speed.STOP_FROM_MPS:g} m/s or "
         "more",
         "deceleration: stopping sight distance of AASHTO"),
@@ -87,14 +87,14 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
         "the line of a stop sign, and then crosses the line",
         "as violations are judged in a trial"),
     stopping.traffic_light: (
-        f"stands (below {episode.STANDING_MPS:g} m/s) for {stopping.RED_S:g} s or more in which a light is red, at "
+        f"stands (below {trial.STANDING_MPS:g} m/s) for {stopping.RED_S:g} s or more in which a light is red, at "
         f"most {stopping.QUEUE_M:g} m before its line; crosses the line at green, and then has {stopping.GO_MPS:g} "
         f"m/s or more within {stopping.GO_S:g} s",
         ""),
     roadside.parked_cars: (
         f"passes {roadside.PARKED_COUNT} or more parked cars with {roadside.PASSING_MPS:g} m/s or more and gaps "
         f"between the boxes of at most {roadside.PARKED_GAP_M:g} m; a parked car stands all the time, for "
-        f"{episode.PARKED_S:g} s or more, {episode.PARKED_BESIDE_M:g} m or more from the centres of all lanes",
+        f"{trial.PARKED_S:g} s or more, {trial.PARKED_BESIDE_M:g} m or more from the centres of all lanes",
         ""),
     roadside.pedestrian_crossing: (
         f"reaches a place that a pedestrian has crossed at most {roadside.WALKING_S:g} s before; at most "
@@ -124,7 +124,7 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
         f"{turning.U_TURN_APART_M:g} m away, not in reverse and not on a ring",
         ""),
     roadside.pull_out: (
-        f"stands (below {episode.STANDING_MPS:g} m/s) for {roadside.WAIT_S:g} s or more, {_metres(roadside.KERB_M)} "
+        f"stands (below {trial.STANDING_MPS:g} m/s) for {roadside.WAIT_S:g} s or more, {_metres(roadside.KERB_M)} "
         f"beside the centre of a lane and within {_degrees(roadside.KERB_RAD)} of its direction; at most "
         f"{roadside.PULL_OUT_S:g} s later it is within {roadside.IN_LANE_M:g} m and "
         f"{_degrees(roadside.IN_LANE_RAD)}, at {roadside.IN_LANE_MPS:g} m/s or more",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..scenes.scene import OBJECT_KIND_CODES
-from .episode import PARKED_BESIDE_M, STANDING_MPS, Episode
 from .lanes import wrapped
 from .tracks import Track, chunks
+from .trial import PARKED_BESIDE_M, STANDING_MPS, Trial
 
 PARKED_COUNT, PARKED_GAP_M, PASSING_MPS = 2, 2.0, 2.0
 """Parked cars are passed, with at most so much between the boxes, at this speed or more."""
@@ -39,12 +39,12 @@ IN_LANE_M, IN_LANE_RAD, IN_LANE_MPS = 0.75, np.radians(15.0), 2.0
 """Where it is in the lane, at which angle, and at which speed at least."""
 
 
-def parked_cars(episode: Episode, track: Track) -> bool:
+def parked_cars(trial: Trial, track: Track) -> bool:
     """The vehicle drives past parked cars, closely."""
     passed = set()
     if track.speed_mps.max() < PASSING_MPS:
         return False
-    for other in episode.others(track, episode.parked):
+    for other in trial.others(track, trial.parked):
         along_m, left_m = track.path.coordinates(other.xy_m[:1])
         if not 0.0 < along_m[0] < track.path.length_m:
             continue
@@ -58,10 +58,10 @@ def parked_cars(episode: Episode, track: Track) -> bool:
     return len(passed) >= PARKED_COUNT
 
 
-def pedestrian_crossing(episode: Episode, track: Track) -> bool:
+def pedestrian_crossing(trial: Trial, track: Track) -> bool:
     """The vehicle slows down or stops for a pedestrian who crosses its way in front of it."""
-    pedestrians = [one for one in episode.tracks if one.kind == OBJECT_KIND_CODES["pedestrian"]]
-    for walker in episode.others(track, pedestrians):
+    pedestrians = [one for one in trial.tracks if one.kind == OBJECT_KIND_CODES["pedestrian"]]
+    for walker in trial.others(track, pedestrians):
         along_m, left_m = track.path.coordinates(walker.xy_m)
         crosses = np.flatnonzero((left_m[:-1] < 0.0) != (left_m[1:] < 0.0))
         for frame in crosses.tolist():
@@ -83,11 +83,11 @@ def _yields(track, walker, frame, along_m):
     return speed_mps[slowest] <= min(YIELD_SHARE * fastest_mps, YIELD_MPS) and fastest_mps >= YIELD_MPS
 
 
-def narrow_passage(episode: Episode, track: Track) -> bool:
+def narrow_passage(trial: Trial, track: Track) -> bool:
     """The vehicle drives through a passage for one car, which an oncoming one passes earlier or later."""
     if track.path.length_m < NARROW_LENGTH_M or track.speed_mps.max() < PASSING_MPS:
         return False
-    width_m = _free_width_m(episode, track)
+    width_m = _free_width_m(trial, track)
     narrow = width_m <= NARROW_M
     if not narrow.any():
         return False
@@ -97,7 +97,7 @@ def narrow_passage(episode: Episode, track: Track) -> bool:
     before = track.driven_m[:first] >= track.driven_m[first] - WIDE_BEFORE_M
     if length_m < NARROW_LENGTH_M or not (width_m[:first][before] >= WIDE_M).any():
         return False
-    others = [other for other in episode.others(track) if other.path.length_m >= NARROW_LENGTH_M]
+    others = [other for other in trial.others(track) if other.path.length_m >= NARROW_LENGTH_M]
     return bool((narrow & _oncoming_places(track, others)).any())
 
 
@@ -115,9 +115,9 @@ def _oncoming_places(track, others):
     return found
 
 
-def _free_width_m(episode, track):
+def _free_width_m(trial, track):
     """(n,) between the nearest road edges or standing cars on both sides of each place; infinite without one."""
-    walls_m = np.concatenate([episode.edges_m, *(_sides_m(one) for one in episode.parked)])
+    walls_m = np.concatenate([trial.edges_m, *(_sides_m(one) for one in trial.parked)])
     return np.concatenate([_widths_m(walls_m, track.xy_m[chunk], track.heading_rad[chunk])
                            for chunk in chunks(len(track))])
 
@@ -150,16 +150,16 @@ def _sides_m(track):
     return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
 
 
-def pull_out(episode: Episode, track: Track) -> bool:
+def pull_out(trial: Trial, track: Track) -> bool:
     """The vehicle stands at the roadside and then drives onto the lane."""
     stands = np.abs(track.speed_mps) < STANDING_MPS
     starts = np.flatnonzero(stands[:-1] & ~stands[1:])
     wait, limit = track.frames(WAIT_S), track.frames(PULL_OUT_S)
-    places = episode.places(track)
+    places = trial.places(track)
     for frame in starts.tolist():
         if frame + 1 < wait or not stands[frame + 1 - wait:frame + 1].all():
             continue
-        place = episode.lanes.places(track.xy_m[frame:frame + 1], track.heading_rad[frame:frame + 1], KERB_M[1])
+        place = trial.lanes.places(track.xy_m[frame:frame + 1], track.heading_rad[frame:frame + 1], KERB_M[1])
         if place.lane[0] < 0 or not KERB_M[0] <= abs(place.left_m[0]) <= KERB_M[1]:
             continue
         if abs(wrapped(track.heading_rad[frame] - place.heading_rad[0])) > KERB_RAD:

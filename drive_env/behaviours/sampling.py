@@ -1,6 +1,6 @@
 """Which scenes show a behaviour for sure? Those of a fixed list, played by rule, in which its predicate holds.
 
-The recipe of a class makes a scene from random numbers. `LaneDriver` plays it, and the episode becomes the log of the
+The recipe of a class makes a scene from random numbers. `LaneDriver` plays it, and the trial becomes the log of the
 scene; or the scene has a log already. `sample` draws scenes until enough show the behaviour, which takes minutes;
 `DRAWS` has what it found.
 """
@@ -24,8 +24,8 @@ from ..scenes.generate.rng import Rng
 from ..scenes.validate import validate_scene
 from .classify import subjects
 from .draws import DRAWS
-from .episode_log import EpisodeLog
 from .registry import BEHAVIOURS
+from .trial_log import TrialLog
 
 SCENES = 50
 """Of a class."""
@@ -36,7 +36,7 @@ WORLDS = 25
 SEED_BYTES = 8
 
 
-class Episodes(NamedTuple):
+class Trials(NamedTuple):
     """What was played.
 
     Attributes:
@@ -97,8 +97,8 @@ def sample(name: str, count: int = SCENES) -> list[tuple[int, int]]:
     first = 0
     while len(found) < count:
         draws = range(first, first + WORLDS)
-        episodes = logged(name, draws)
-        for draw, scene, clean in zip(draws, episodes.scenes, episodes.clean, strict=True):
+        trials = logged(name, draws)
+        for draw, scene, clean in zip(draws, trials.scenes, trials.clean, strict=True):
             shown = [one for one in subjects(scene, name) if one in clean]
             if shown:
                 found.append((draw, shown[draw % len(shown)]))
@@ -106,17 +106,17 @@ def sample(name: str, count: int = SCENES) -> list[tuple[int, int]]:
     return found[:count]
 
 
-def logged(name: str, draws: Sequence[int]) -> Episodes:
+def logged(name: str, draws: Sequence[int]) -> Trials:
     """The scenes of some draws of a class, with their logs."""
     recipe = BEHAVIOURS[name].recipe
     scenes = [_made(recipe, _rng(name, draw)) for draw in draws]
     has_script = [scene.objects.frame_count > 1 and bool(scene.objects.valid[1:, 0].any()) for scene in scenes]
     if all(has_script):
-        return Episodes([dataclasses.replace(scene, generated=False) for scene in scenes], [[0] for _ in scenes])
-    episodes = _played(scenes, recipe.steps or max(scene.objects.frame_count for scene in scenes) - 1)
+        return Trials([dataclasses.replace(scene, generated=False) for scene in scenes], [[0] for _ in scenes])
+    trials = _played(scenes, recipe.steps or max(scene.objects.frame_count for scene in scenes) - 1)
     if recipe.steps:
-        return episodes
-    return Episodes([_in_script(*pair) for pair in zip(scenes, episodes.scenes, strict=True)], episodes.clean)
+        return trials
+    return Trials([_in_script(*pair) for pair in zip(scenes, trials.scenes, strict=True)], trials.clean)
 
 
 def _rng(name, draw):
@@ -144,7 +144,7 @@ def _played(scenes, steps):
     config = DriveConfig(action_type="continuous", traffic_controls=True, trial_steps=steps, scene_order="cycle")
     with Batch(scenes, num_worlds=len(scenes), config=config, threads=1, trial_records=1) as batch:
         batch.reset(seed=0)
-        driver, logs = LaneDriver(batch, overtakes=False), [EpisodeLog(batch, world) for world in range(len(scenes))]
+        driver, logs = LaneDriver(batch, overtakes=False), [TrialLog(batch, world) for world in range(len(scenes))]
         for log in logs:
             log.capture()
         is_over, clean = np.zeros(len(scenes), bool), [[] for _ in scenes]
@@ -162,7 +162,7 @@ def _played(scenes, steps):
                     reached = own["agent"][own["score"] == 1.0] - world * batch.agents_per_world
                     clean[world] = batch.roles[world].objects[reached].tolist()
                     is_over[world] = True
-    return Episodes([log.scene() for log in logs], clean)
+    return Trials([log.scene() for log in logs], clean)
 
 
 def _in_script(scene, played):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .episode import STANDING_MPS, Episode
 from .tracks import Track
+from .trial import STANDING_MPS, Trial
 
 HARD_MPS2 = 3.4
 """Deceleration that nine of ten drivers exceed when they stop for something unexpected (AASHTO, A Policy on Geometric
@@ -21,7 +21,7 @@ STRAIGHT_RAD, CENTRED_M = np.radians(5.0), 1.0
 """Of the heading in this time: a bend of radius 600 m turns by 10 degrees. And from the centre of the lane."""
 
 
-def hard_stop(episode: Episode, track: Track) -> bool:
+def hard_stop(trial: Trial, track: Track) -> bool:
     """The vehicle brakes harder than is comfortable and comes to rest."""
     hard = np.flatnonzero(track.acceleration_mps2 <= -HARD_MPS2)
     for frame in hard.tolist():
@@ -31,12 +31,12 @@ def hard_stop(episode: Episode, track: Track) -> bool:
     return False
 
 
-def highway_straight(episode: Episode, track: Track) -> bool:
+def highway_straight(trial: Trial, track: Track) -> bool:
     """The vehicle drives fast and straight on, in the middle of one lane."""
     count = track.frames(HIGHWAY_S) + 1
-    places = episode.places(track)
+    places = trial.places(track)
     is_fast = (track.speed_mps >= HIGHWAY_MPS) & (places.lane >= 0) & (np.abs(places.left_m) <= CENTRED_M)
-    follows = np.array([episode.lanes.leads_to(*pair)
+    follows = np.array([trial.lanes.leads_to(*pair)
                         for pair in zip(places.lane[:-1].tolist(), places.lane[1:].tolist(), strict=True)], bool)
     run = 0
     for frame, fast in enumerate(is_fast.tolist()):

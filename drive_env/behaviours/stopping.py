@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .episode import STANDING_MPS, Episode, before_line_m, crossing
 from .tracks import Track
+from .trial import STANDING_MPS, Trial, before_line_m, crossing
 
 SIGN_MPS, SIGN_ZONE_M = 0.2, 3.0
 """A vehicle has stopped at a sign if it is slower than this, this near to the line, as in `c/src/step/stopping.h`."""
@@ -18,9 +18,9 @@ GO_S = 3.0
 """How long after the line it has this speed."""
 
 
-def stop_sign(episode: Episode, track: Track) -> bool:
+def stop_sign(trial: Trial, track: Track) -> bool:
     """The vehicle stops at the line of a stop sign and then crosses it."""
-    for line in episode.stop_lines:
+    for line in trial.stop_lines:
         if line.kind != "stop" or (frame := crossing(track, line)) is None:
             continue
         before_m = before_line_m(track, line)[:frame]
@@ -30,16 +30,16 @@ def stop_sign(episode: Episode, track: Track) -> bool:
     return False
 
 
-def traffic_light(episode: Episode, track: Track) -> bool:
+def traffic_light(trial: Trial, track: Track) -> bool:
     """The vehicle stands before a red light and drives on across its line when it is green."""
-    for line in episode.stop_lines:
+    for line in trial.stop_lines:
         if line.kind != "light" or (frame := crossing(track, line)) is None:
             continue
-        if episode.light(line, track.first + frame - 1) != "green":
+        if trial.light(line, track.first + frame - 1) != "green":
             continue
         left_m = track.driven_m[frame] - track.driven_m[:frame]
         stands = (np.abs(track.speed_mps[:frame]) < STANDING_MPS) & (left_m <= QUEUE_M)
-        red = np.array([episode.light(line, track.first + one) == "red" for one in range(frame)])
+        red = np.array([trial.light(line, track.first + one) == "red" for one in range(frame)])
         goes = track.speed_mps[track.window(frame, 0.0, GO_S)].max() >= GO_MPS
         if goes and (stands & red).sum() >= track.frames(RED_S):
             return True

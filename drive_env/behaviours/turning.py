@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .episode import Episode
 from .lanes import wrapped
 from .tracks import Track
+from .trial import Trial
 
 TURN_RAD, TURN_M = (np.radians(60.0), np.radians(120.0)), 45.0
 """By how much a turn at a junction changes the heading, and within which distance: a quarter circle of radius 28 m."""
@@ -62,26 +62,26 @@ def largest_turn(track: Track, within_m: float) -> Turn | None:
     return Turn(begin, max(done, begin + 1), best.turn_rad)
 
 
-def unprotected_left(episode: Episode, track: Track) -> bool:
+def unprotected_left(trial: Trial, track: Track) -> bool:
     """The vehicle turns left at a junction while others drive across its way."""
-    return _unprotected(episode, track, 1)
+    return _unprotected(trial, track, 1)
 
 
-def unprotected_right(episode: Episode, track: Track) -> bool:
+def unprotected_right(trial: Trial, track: Track) -> bool:
     """The vehicle turns right at a junction while others drive across or onto its way."""
-    return _unprotected(episode, track, -1)
+    return _unprotected(trial, track, -1)
 
 
-def _unprotected(episode, track, side):
+def _unprotected(trial, track, side):
     turn = largest_turn(track, TURN_M)
-    if turn is None or not TURN_RAD[0] <= side * turn.turn_rad <= TURN_RAD[1] or _on_ring(episode, track, turn):
+    if turn is None or not TURN_RAD[0] <= side * turn.turn_rad <= TURN_RAD[1] or _on_ring(trial, track, turn):
         return False
-    return any(_in_conflict(track, turn, other) for other in episode.others(track))
+    return any(_in_conflict(track, turn, other) for other in trial.others(track))
 
 
-def _on_ring(episode, track, turn):
+def _on_ring(trial, track, turn):
     """Whether a part of a turn is on a roundabout."""
-    return not episode.lanes.rings.isdisjoint(episode.places(track).lane[turn.start:turn.end + 1].tolist())
+    return not trial.lanes.rings.isdisjoint(trial.places(track).lane[turn.start:turn.end + 1].tolist())
 
 
 def _in_conflict(track, turn, other):
@@ -102,19 +102,19 @@ def _in_conflict(track, turn, other):
     return bool((np.abs(track.path.coordinates(other.xy_m[before[passing]])[1]) >= APPROACH_BESIDE_M).any())
 
 
-def u_turn(episode: Episode, track: Track) -> bool:
+def u_turn(trial: Trial, track: Track) -> bool:
     """The vehicle turns round, on a road and not on a roundabout."""
     turn = largest_turn(track, U_TURN_M)
     if turn is None or not U_TURN_RAD[0] <= abs(turn.turn_rad) <= U_TURN_RAD[1]:
         return False
     apart_m = float(np.linalg.norm(track.xy_m[turn.end] - track.xy_m[turn.start]))
-    return apart_m <= U_TURN_APART_M and not _on_ring(episode, track, turn)
+    return apart_m <= U_TURN_APART_M and not _on_ring(trial, track, turn)
 
 
-def roundabout(episode: Episode, track: Track) -> bool:
+def roundabout(trial: Trial, track: Track) -> bool:
     """The vehicle enters the ring of a roundabout, or leaves it, and drives along it."""
-    lane = episode.places(track).lane
-    on_ring = np.isin(lane, list(episode.lanes.rings))
+    lane = trial.places(track).lane
+    on_ring = np.isin(lane, list(trial.lanes.rings))
     if not on_ring.any():
         return False
     frames = np.flatnonzero(on_ring)

@@ -5,7 +5,7 @@ import pytest
 from staged_tracks import Moving, along, resting, scene_of, shifted, shows, straight, times
 
 from drive_env.behaviours import classify
-from drive_env.behaviours.episode import Episode
+from drive_env.behaviours.trial import Trial
 
 LANE = [(-100.0, 0.0), (300.0, 0.0)]
 
@@ -215,11 +215,11 @@ def test_a_vehicle_that_has_pulled_out_drives_along_the_lane(angle_deg, is_found
     assert shows("pull_out", [LANE], [car]) == [0] * is_found
 
 
-# ---- what the parked cars of an episode are ----
+# ---- what the parked cars of a trial are ----
 
 
 def test_parked_cars_are_beside_lanes_or_far_from_all():
     objects = [resting(0.0, 0.9, 5.0), resting(8.0, 1.1, 5.0), resting(16.0, 9.0, 5.0), along(LANE, 8.0, 5.0)]
     scene = scene_of([LANE], objects)
-    assert [track.object for track in Episode(scene).parked] == [1, 2]
+    assert [track.object for track in Trial(scene).parked] == [1, 2]
     assert classify(scene)["parked_cars"] == []

@@ -1,4 +1,4 @@
-"""How does a played episode become a scene with a log? World by world, frame by frame, as it is stepped."""
+"""How does a played trial become a scene with a log? World by world, frame by frame, as it is stepped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOVING = ("x_m", "y_m", "z_m", "heading_rad", "speed_mps", "present")
 """Arrays of the core's state, one value a vehicle; there is a z_m only where roads lie above each other."""
 
 
-class EpisodeLog:
+class TrialLog:
     """Logs one world of a batch, so that `classify` can find the behaviours of what was played.
 
     Call `capture()` after `reset`, and then after every step of one trial. It does not change the batch.

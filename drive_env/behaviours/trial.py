@@ -1,4 +1,4 @@
-"""What do predicates see? The tracks of an episode, each with its lanes, and the map around them."""
+"""What do predicates see? The tracks of a trial, each with its lanes, and the map around them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class StopLine(NamedTuple):
     right_m: np.ndarray
 
 
-class Episode:
-    """An episode, as a scene with the log of it.
+class Trial:
+    """A trial, as a scene with the log of it.
 
     Attributes:
         scene: map and log.
@@ -60,8 +60,8 @@ class Episode:
         self._found: dict[tuple[Any, Track], Any] = {}
         self._boxes = {track: (track.xy_m.min(axis=0), track.xy_m.max(axis=0)) for track in self.tracks}
 
-    def once(self, function: Callable[[Episode, Track], T], track: Track) -> T:
-        """What a function of episode and track returns, computed at the first call."""
+    def once(self, function: Callable[[Trial, Track], T], track: Track) -> T:
+        """What a function of trial and track returns, computed at the first call."""
         if (function, track) not in self._found:
             self._found[function, track] = function(self, track)
         return self._found[function, track]
@@ -109,8 +109,8 @@ class Episode:
                 if lane < 0 or abs(left_m) >= PARKED_BESIDE_M]
 
 
-def _places(episode, track):
-    return episode.lanes.places_along(track.xy_m, track.heading_rad)
+def _places(trial, track):
+    return trial.lanes.places_along(track.xy_m, track.heading_rad)
 
 
 def never_drives(track: Track) -> bool:

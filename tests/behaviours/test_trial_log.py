@@ -1,4 +1,4 @@
-"""Does the log of a played episode hold what the batch showed?"""
+"""Does the log of a played trial hold what the batch showed?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from staged_tracks import along, resting, scene_of, straight
 
 from drive_env import Batch, DriveConfig, generate_scene, load_scene, save_scene
-from drive_env.behaviours import EpisodeLog, classify
+from drive_env.behaviours import TrialLog, classify
 from drive_env.drivers import LaneDriver
 from drive_env.errors import CallError, ConfigError
 
@@ -18,7 +18,7 @@ def played(scene, steps, **config):
     """The log of a trial, and the vehicles and lights of every frame as the batch shows them."""
     with Batch(scene, config=DriveConfig(action_type="continuous", trial_steps=steps, **config), threads=1) as batch:
         batch.reset(seed=0)
-        driver, log, shown = LaneDriver(batch), EpisodeLog(batch), []
+        driver, log, shown = LaneDriver(batch), TrialLog(batch), []
         for step in range(steps + 1):
             if step:
                 batch.step(driver.act_all())
@@ -77,11 +77,11 @@ def test_a_log_is_a_scene_that_can_be_stored_and_classified(tmp_path):
     assert classify(loaded) == classify(scene) and classify(scene)["narrow_passage"] == [0, 1]
 
 
-def test_an_episode_log_needs_a_world_a_reset_and_a_frame():
+def test_a_trial_log_needs_a_world_a_reset_and_a_frame():
     with Batch(generate_scene("narrow")) as batch:
         with pytest.raises(ConfigError, match="world is 1; it must be a whole number from 0 to 0"):
-            EpisodeLog(batch, 1)
-        log = EpisodeLog(batch)
+            TrialLog(batch, 1)
+        log = TrialLog(batch)
         with pytest.raises(CallError, match="capture was called before reset; call reset first"):
             log.capture()
         with pytest.raises(CallError, match="scene was called before capture; call capture first"):
