@@ -19,7 +19,9 @@ frame to frame, and where boxes jump they are wrong for up to four frames.
 """
 
 PATH_STEP_M = 1.0
-"""Least distance of two points of a path: one that stands has one point."""
+"""Least distance of two points of a path that follow each other: of a vehicle that stands, or whose box jitters, there
+is one point.
+"""
 
 BEYOND_M = 200.0
 """By how much a path goes on straight at both ends."""
@@ -96,11 +98,10 @@ class Track:
     @cached_property
     def path(self) -> Path:
         """The way of its centre."""
-        kept, last_m = [0], 0.0
-        for frame, driven_m in enumerate(self.driven_m.tolist()):
-            if driven_m - last_m >= PATH_STEP_M:
+        kept = [0]
+        for frame in range(1, len(self)):
+            if np.linalg.norm(self.xy_m[frame] - self.xy_m[kept[-1]]) >= PATH_STEP_M:
                 kept.append(frame)
-                last_m = driven_m
         return Path(self.xy_m[kept], self.heading_rad[kept])
 
     def frames(self, duration_s: float) -> int:
