@@ -21,7 +21,8 @@ MOVING = ("x_m", "y_m", "z_m", "heading_rad", "speed_mps", "present")
 class TrialLog:
     """Logs one world of a batch, so that `classify` can find the behaviours of what was played.
 
-    Call `capture()` after `reset`, and then after every step of one trial. It does not change the batch.
+    Call `capture()` after `reset`, or after the step that begins a trial, and then after every step of this trial. A
+    log has one trial: the next one needs a log of its own. It does not change the batch.
 
     Args:
         batch: any batch; `env.batch` for an env.
@@ -35,17 +36,23 @@ class TrialLog:
         check_is_whole(batch)
         self.batch, self.world = batch, checked_int("world", world, 0, batch.num_worlds - 1)
         self._frames: list[dict[str, np.ndarray]] = []
+        self._trial = -1, -1
 
     def capture(self) -> None:
         """Adds the current state of the world as the next frame.
 
         Raises:
-            CallError: before `reset`, or the batch is closed.
+            CallError: before `reset`, in another trial than the first capture, or the batch is closed.
         """
         state = self.batch._world(self.world)  # once: each of the public methods copies the world
-        if state["episode"][0] < 0:
+        now = int(state["episode"][0]), int(state["trial"][0])
+        if now[0] < 0:
             raise CallError("capture was called before reset; call reset first")
+        if self._frames and now != self._trial:
+            raise CallError(f"trial is {_trial_text(now)}; capture logs {_trial_text(self._trial)}: make a new log for "
+                            "another trial")
         if not self._frames:
+            self._trial = now
             self._roles = self.batch.roles[int(state["scene_index"][0])]
             self._goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)[:self._roles.num_agents]
         vehicles = len(self._roles.objects)
@@ -58,7 +65,7 @@ class TrialLog:
     def scene(self) -> Scene:
         """The scene with what was captured as its log.
 
-        It has the objects that were on the map, at the goals of the first frame. Lights have the states that they
+        It has the objects that were on the map, with the goals of the first frame. Lights have the states that they
         showed; without `traffic_controls` they are off.
 
         Raises:
@@ -68,10 +75,10 @@ class TrialLog:
             raise CallError("scene was called before capture; call capture first")
         roles, scene = self._roles, self._roles.scene
         moving = {name: np.stack([frame[name] for frame in self._frames]) for name in self._frames[0]}
-        # Those vehicles of the world that were seen, in the order of their objects.
-        is_seen = np.any(moving["present"], axis=0)
+        # Those vehicles of the world that were on the map, in the order of their objects.
+        was_present = np.any(moving["present"], axis=0)
         order = np.argsort(roles.objects, kind="stable")
-        order = order[is_seen[order]]
+        order = order[was_present[order]]
         kept = roles.objects[order]
         goal_m = scene.objects.goal_m.copy()
         goal_m[roles.objects[:roles.num_agents]] = self._goal_m
@@ -94,6 +101,12 @@ class TrialLog:
             phase_start=np.zeros(count + 1, np.int32), phase_state=np.zeros(0, np.uint8),
             phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
             junction=np.full(count, -1, np.int32))
+
+
+def _trial_text(of):
+    """A trial by the index of its episode and its own."""
+    episode, trial = of
+    return f"{trial} of episode {episode}"
 
 
 def _objects(objects, kept, goal_m, moving):

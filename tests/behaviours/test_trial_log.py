@@ -86,3 +86,19 @@ def test_a_trial_log_needs_a_world_a_reset_and_a_frame():
             log.capture()
         with pytest.raises(CallError, match="scene was called before capture; call capture first"):
             log.scene()
+
+
+def test_a_log_has_one_trial():
+    with Batch(generate_scene("narrow"), config=DriveConfig(trial_steps=3, max_trials=2), threads=1) as batch:
+        batch.reset(seed=0)
+        log, steps = TrialLog(batch), 0
+        log.capture()
+        while batch.trial_index[0] == 0:
+            batch.step(np.zeros_like(batch.actions))
+            if batch.trial_index[0] == 0:
+                log.capture()
+                steps += 1
+        with pytest.raises(CallError, match="trial is 1 of episode 0; capture logs 0 of episode 0: make a new log"):
+            log.capture()
+        assert log.scene().objects.frame_count == steps + 1 == 4
+        TrialLog(batch).capture()
