@@ -44,14 +44,15 @@ def _staged(stage: Callable[[Rng], Scene], scenes: str) -> Recipe:
     return Recipe(stage, 0, scenes)
 
 
+_WITHOUT_LIGHTS = _of(300, ("t_junction", {"control": ("none", "yield", "stop")}),
+                      ("intersection", {"agents": (8,), "lanes": (1,), "control": ("none", "yield", "stop")}))
+
 RECIPES = {
     "hard_stop": _staged(stagings.hard_stop, "a street on which the car ahead brakes with 6 to 8 m/s2"),
     "highway_straight": _of(200, ("highway", {"agents": (8, 16, 24), "lanes": (2, 3, 4)})),
     "lane_change": _of(200, ("highway", {"agents": (8, 16), "lanes": (2, 3, 4)})),
-    "unprotected_left": _of(300, ("t_junction", {"control": ("none", "yield", "stop")}),
-                            ("intersection", {"agents": (8,), "lanes": (1,), "control": ("none", "yield", "stop")})),
-    "unprotected_right": _of(300, ("t_junction", {"control": ("none", "yield", "stop")}),
-                             ("intersection", {"agents": (8,), "lanes": (1,), "control": ("none", "yield", "stop")})),
+    "unprotected_left": _WITHOUT_LIGHTS,
+    "unprotected_right": _WITHOUT_LIGHTS,
     "merge": _of(200, ("merge", {"lanes": (1, 2, 3)})),
     "roundabout": _of(200, ("roundabout", {"arms": (3, 4, 5)}), ("roundabout", {"arms": (3, 4), "lanes": (2,)})),
     "stop_sign": _of(300, ("t_junction", {"control": ("stop", "all_way_stop")}),

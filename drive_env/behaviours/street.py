@@ -129,18 +129,22 @@ def staged(name: str, frames: int, length_m: float, limit_mps: float, actors: Se
 def _objects(actors, frames, length_m):
     """The objects of actors, whose logs end where the street does; those that are driven are in the first frame alone.
     """
+    # The motion in every frame.
     x_m, y_m, vx_mps, vy_mps = (
         np.stack([np.broadcast_to(np.asarray(getattr(actor, name), np.float64), frames) for actor in actors], axis=1)
         for name in ("x_m", "y_m", "vx_mps", "vy_mps"))
+    # Headings are those of the motion, except of actors that have one.
     heading_rad = direction_rad(vy_mps, vx_mps)
     heading_rad = np.where(heading_rad >= np.pi, -np.pi, heading_rad)
     for index, actor in enumerate(actors):
         if actor.heading_rad is not None:
             heading_rad[:, index] = actor.heading_rad
+    # On the map between the ends of the street; driven actors in the first frame.
     valid = (x_m >= END_M) & (x_m <= length_m - END_M)
     for index, actor in enumerate(actors):
         if actor.goal_m is not None:
             valid[1:, index] = False
+    # The goal of an actor that has none is the place where it is at last.
     last = frames - 1 - np.argmax(valid[::-1], axis=0)
     at_last_m = np.stack([one[last, np.arange(len(actors))] for one in (x_m, y_m)], axis=1)
     goal_m = [at_last_m[index] if actor.goal_m is None else actor.goal_m for index, actor in enumerate(actors)]
@@ -148,6 +152,7 @@ def _objects(actors, frames, length_m):
     def track(values):
         return np.where(valid, values, 0.0).astype(np.float32)
 
+    # Poses are 0 where an object is absent, and lie on the grid of scene files.
     sizes_m = np.array([actor.size_m for actor in actors], np.float32)
     return Objects(
         id=np.arange(len(actors), dtype=np.int64),
