@@ -37,11 +37,11 @@ SEED_BYTES = 8
 
 
 class Trials(NamedTuple):
-    """What was played.
+    """What was played, one trial of each scene.
 
     Attributes:
         scenes: with their logs.
-        clean: of each, the objects that reached their goals without an infraction.
+        clean: of each, the agents' objects that reached their goals without an infraction.
     """
 
     scenes: list[Scene]
@@ -111,9 +111,11 @@ def logged(name: str, draws: Sequence[int]) -> Trials:
     recipe = BEHAVIOURS[name].recipe
     scenes = [_made(recipe, _rng(name, draw)) for draw in draws]
     has_script = [scene.objects.frame_count > 1 and bool(scene.objects.valid[1:, 0].any()) for scene in scenes]
+    steps = recipe.steps or max(scene.objects.frame_count for scene in scenes) - 1
     if all(has_script):
-        return Trials([dataclasses.replace(scene, generated=False) for scene in scenes], [[0] for _ in scenes])
-    trials = _played(scenes, recipe.steps or max(scene.objects.frame_count for scene in scenes) - 1)
+        scenes = [dataclasses.replace(scene, generated=False) for scene in scenes]
+        return Trials(scenes, _played(scenes, steps, has_script=True).clean)
+    trials = _played(scenes, steps)
     if recipe.steps:
         return trials
     return Trials([_in_script(*pair) for pair in zip(scenes, trials.scenes, strict=True)], trials.clean)
@@ -139,17 +141,19 @@ def _made(recipe, rng):
         controls, offset_s=offset_s.astype(np.float32), junction=np.full(controls.count, -1, np.int32)))
 
 
-def _played(scenes, steps):
-    """One trial of each scene, in a world of its own."""
-    config = DriveConfig(action_type="continuous", traffic_controls=True, trial_steps=steps, scene_order="cycle")
+def _played(scenes, steps, has_script=False):
+    """One trial of each scene, in a world of its own. Agents that have scripts follow them, others drive by rule."""
+    config = DriveConfig(action_type="continuous", traffic_controls=True, trial_steps=steps, scene_order="cycle",
+                         dynamics="state" if has_script else "bicycle")
     with Batch(scenes, num_worlds=len(scenes), config=config, threads=1, trial_records=1) as batch:
         batch.reset(seed=0)
-        driver, logs = LaneDriver(batch, overtakes=False), [TrialLog(batch, world) for world in range(len(scenes))]
+        act = _scripted(batch) if has_script else LaneDriver(batch, overtakes=False).act_all
+        logs = [TrialLog(batch, world) for world in range(len(scenes))]
         for log in logs:
             log.capture()
         is_over, clean = np.zeros(len(scenes), bool), [[] for _ in scenes]
         while not is_over.all():
-            batch.step(driver.act_all())
+            batch.step(act())
             for world in np.flatnonzero(~is_over).tolist():
                 logs[world].capture()
             if not batch.trial_ended.any():
@@ -163,6 +167,12 @@ def _played(scenes, steps):
                     clean[world] = batch.roles[world].objects[reached].tolist()
                     is_over[world] = True
     return Trials([log.scene() for log in logs], clean)
+
+
+def _scripted(batch):
+    """A function that returns the actions of step after step by which all agents follow their logs."""
+    steps = iter(batch.expert_actions().actions)
+    return lambda: next(steps)
 
 
 def _in_script(scene, played):

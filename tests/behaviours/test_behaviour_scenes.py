@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cache
 
 import numpy as np
@@ -106,3 +107,33 @@ def test_an_unknown_class_or_scene_is_refused(arguments, message):
     with pytest.raises(ConfigError) as error:
         behaviour_scenes(*arguments)
     assert message in str(error.value)
+
+
+def in_the_way(x_m, y_m, goal_m):
+    """The first car parked in the row is on the lane, where the subject has pulled out."""
+    x_m[:, 3], y_m[:, 3] = 90.0, -1.75
+
+
+def over_the_edge(x_m, y_m, goal_m):
+    """The subject begins beside the road."""
+    y_m[:, 0] -= 2.5
+    goal_m[0, 1] -= 2.5
+
+
+def farther(x_m, y_m, goal_m):
+    """The goal is beyond the end of the script."""
+    goal_m[0, 0] += 30.0
+
+
+@pytest.mark.parametrize("change, is_clean", [
+    (lambda *_: None, True), (in_the_way, False), (over_the_edge, False), (farther, False)])
+def test_a_script_is_clean_if_it_leads_to_the_goal_and_meets_nothing(monkeypatch, change, is_clean):
+    def changed(recipe, rng):
+        scene = recipe.make(rng)
+        objects = scene.objects
+        arrays = {name: getattr(objects, name).copy() for name in ("x_m", "y_m", "goal_m")}
+        change(*arrays.values())
+        return dataclasses.replace(scene, objects=dataclasses.replace(objects, **arrays))
+
+    monkeypatch.setattr(sampling, "_made", changed)
+    assert logged("pull_out", [DRAWS["pull_out"][0][0]]).clean == [[0] * is_clean]
