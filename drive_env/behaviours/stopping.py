@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..binding import lib
 from .tracks import Track
 from .trial import STANDING_MPS, Trial, before_line_m, crossing
 
-SIGN_MPS, SIGN_ZONE_M = 0.2, 3.0
-"""A vehicle has stopped at a sign if it is slower than this, this near to the line, as in `c/src/step/stopping.h`."""
+SIGN_MPS, SIGN_ZONE_M = lib.DRV_STOP_CMPS / 100, float(lib.DRV_STOP_ZONE_M)
+"""A vehicle has stopped at a sign if it is slower than this, this near to the line: the core's rule for violations."""
 
 QUEUE_M, RED_S, GO_MPS = 40.0, 1.0, 2.0
 """A vehicle stands at red for a time on its way to the line, at most so far before it, in a queue of five; and its

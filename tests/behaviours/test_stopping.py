@@ -1,15 +1,8 @@
 """Are stops at signs and lights found on both sides of each threshold?"""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from staged_tracks import FRAME_S, Moving, shows, straight
-
-from drive_env.behaviours import stopping
-
-ROOT = Path(__file__).resolve().parents[2]
 
 LANE = [(-60.0, 0.0), (100.0, 0.0)]
 LINE = (0.0, 1.75, 0.0, -1.75)
@@ -50,14 +43,6 @@ def test_a_stop_sign_is_passed_between_the_ends_of_its_line_in_its_direction():
     assert not stops_at_sign(stops(1.0, 1.0), line=LINE[2:] + LINE[:2])
     assert not stops_at_sign(stops(1.0, 1.0), kind="yield")
     assert not stops_at_sign(stops(1.0, 1.0, go_mps=0.0))
-
-
-def test_a_stop_at_a_sign_has_the_speed_and_zone_of_the_core():
-    """The same numbers as in the phase that counts violations."""
-    header = (ROOT / "c/src/step/stopping.h").read_text()
-    found = dict(re.findall(r"drv_stop_(speed_mps|zone_m) = ([\d.]+)f", header))
-    assert {name: float(value) for name, value in found.items()} == {
-        "speed_mps": stopping.SIGN_MPS, "zone_m": stopping.SIGN_ZONE_M}
 
 
 def waits_at_light(car, red_s, other="green", kind="light"):

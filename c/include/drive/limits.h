@@ -59,6 +59,10 @@ enum {
     /* How far along a lane the nearest point of the one beside it may be: farther away, it is an end of that lane,
      * which does not go on. */
     DRV_BESIDE_CM = 50,
+    /* A vehicle counts as stopped at a stop sign while it is slower than this speed, within this distance before the
+     * line. */
+    DRV_STOP_CMPS = 20,
+    DRV_STOP_ZONE_M = 3,
     /* Time for which collisions are forecast; the largest time to collision. Published with nuPlan's metric. */
     DRV_COLLISION_HORIZON_S = 3,
     /* Gap of an agent that no vehicle came near in a trial; the largest gap. */

@@ -6,8 +6,7 @@
 #include "platform/isa.h"
 #include "step/state.h"
 
-/* A vehicle counts as stopped at a stop sign while it is slower than this, within this distance before the line. */
-static const float drv_stop_speed_mps = 0.2f, drv_stop_zone_m = 3.0f;
+static const float drv_stop_speed_mps = DRV_STOP_CMPS / 100.0f, drv_stop_zone_m = DRV_STOP_ZONE_M;
 
 /* Deceleration beyond which a vehicle goes on at yellow. */
 static const float drv_yellow_braking_mps2 = 3.0f;
