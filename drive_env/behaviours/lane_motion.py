@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .lanes import wrapped
+from ..scenes.generate.trig import wrapped_rad
 from .tracks import Track
 from .trial import Trial, shared
 
@@ -27,6 +27,10 @@ JOIN_BACK_M, JOIN_BESIDE_M, JOIN_TURN_RAD = 30.0, 2.0, np.radians(45.0)
 """Where lanes join, one that merges is this far before the join at least so far beside the lane that it joins, and
 turns by less than at a junction."""
 
+LEAST_HISTORY_M = 15.0
+"""A track that begins nearer to the join does not show from where the vehicle came; one that begins between this and
+`JOIN_BACK_M` is judged where it begins."""
+
 ENDS_WITHIN_M, ENDS_EARLIER_M = 200.0, 30.0
 """A lane change is a merge if the lane joins the other one, or ends so much earlier, within this distance."""
 
@@ -45,8 +49,11 @@ stays in it.
 STAYS_S = 1.0
 """A vehicle that cuts in stays for so long."""
 
+OTHER_ROAD_M = 30.0
+"""A vehicle farther from all places of another one drives on another road, and does not overtake it."""
+
 OVERTAKING_S, PASSING_M, SAME_LANE_M = 30.0, 1.8, 1.2
-"""Overtaking takes at most so long; beside the other vehicle, and before and behind it, from its path."""
+"""Overtaking takes at most so long; beside the other vehicle, and behind and in front of it, from its path."""
 
 
 class LaneChange(NamedTuple):
@@ -76,7 +83,8 @@ def _lane_changes(trial, track):
         new_left_m = float(places.left_m[frame])
         is_between = old_left_m * new_left_m < 0.0
         is_beside = SPACING_M[0] <= abs(old_left_m - new_left_m) <= SPACING_M[1]
-        if not is_between or not is_beside or abs(wrapped(old_heading_rad - places.heading_rad[frame])) > PARALLEL_RAD:
+        angle_rad = abs(wrapped_rad(old_heading_rad - places.heading_rad[frame]))
+        if not is_between or not is_beside or angle_rad > PARALLEL_RAD:
             continue
         start = _centred(lanes, places, frame - 1, -1, track.frames(HALF_CHANGE_S))
         end = _centred(lanes, places, frame, 1, track.frames(HALF_CHANGE_S))
@@ -114,12 +122,12 @@ def merge(trial: Trial, track: Track) -> bool:
 def _ends_soon(trial, track, change):
     """Whether the lane that is left ends soon, before the other one does, or joins it."""
     lanes, places = trial.lanes, trial.places(track)
-    ways, left_m = [], []
+    chains, left_m = [], []
     for frame, lane in ((change.cross - 1, change.from_lane), (change.cross, change.to_lane)):
-        ways.append([lane, *lanes.chain(lane, ENDS_WITHIN_M)])
-        left_m.append(sum(lanes.length_m[one] for one in ways[-1]) - places.along_m[frame])
-    goes_on = bool(lanes.successors[ways[0][-1]])
-    return not set(ways[0]).isdisjoint(ways[1]) or (
+        chains.append([lane, *lanes.chain(lane, ENDS_WITHIN_M)])
+        left_m.append(sum(lanes.length_m[one] for one in chains[-1]) - places.along_m[frame])
+    goes_on = bool(lanes.successors[chains[0][-1]])
+    return not set(chains[0]).isdisjoint(chains[1]) or (
         not goes_on and left_m[0] <= ENDS_WITHIN_M and left_m[1] >= left_m[0] + ENDS_EARLIER_M)
 
 
@@ -131,7 +139,7 @@ def _joins(trial, track):
         if old < 0 or old == new or new not in lanes.successors[old] or len(lanes.predecessors[new]) < 2:
             continue
         before = int(np.searchsorted(track.driven_m, track.driven_m[frame] - JOIN_BACK_M))
-        if track.driven_m[frame] - track.driven_m[before] < 0.5 * JOIN_BACK_M or track.speed_mps[frame] < MOVING_MPS:
+        if track.driven_m[frame] - track.driven_m[before] < LEAST_HISTORY_M or track.speed_mps[frame] < MOVING_MPS:
             continue
         beside_m, _ = lanes.beside(new, track.xy_m[before])
         turn_rad = abs(track.heading_rad[frame] - track.heading_rad[before])
@@ -145,12 +153,11 @@ def _has_traffic(trial, track, frame):
     """
     left, entered = (int(lane) for lane in trial.places(track).lane[frame - 1:frame + 1])
     on_lane = trial.lanes.around(entered) - {left}
-    ahead = np.array([np.cos(track.heading_rad[frame]), np.sin(track.heading_rad[frame])])
-    for other in trial.others(track):
+    for other in trial.others(track, np.inf):  # the largest gap depends on the speed of the other one
         at = frame + track.first - other.first
         if not 0 <= at < len(other) or other.speed_mps[at] < MOVING_MPS:
             continue
-        gap_m = abs(float((other.xy_m[at] - track.xy_m[frame]) @ ahead)) - 0.5 * (track.length_m + other.length_m)
+        gap_m = float(np.linalg.norm(other.xy_m[at] - track.xy_m[frame])) - 0.5 * (track.length_m + other.length_m)
         limit_m = max(MERGE_GAP_M, MERGE_GAP_S * max(track.speed_mps[frame], other.speed_mps[at]))
         if gap_m <= limit_m and int(trial.places(other).lane[at]) in on_lane:
             return True
@@ -163,7 +170,7 @@ def cut_in(trial: Trial, track: Track) -> bool:
         return False
     own_changes = lane_changes(trial, track)
     back = track.frames(CUT_IN_S)
-    for other in trial.others(track):
+    for other in trial.others(track, CUT_IN_GAP_S * float(track.speed_mps.max()) + IN_PATH_M):
         for change in lane_changes(trial, other):
             cross = change.cross + other.first - track.first
             # A change of the vehicle's own at that time would move its path, not the other one.
@@ -181,27 +188,28 @@ def _arrives_in_front(track, other, cross, back):
     if (both := shared(track, other)) is None:
         return False
     own, theirs = both
-    first, end = max(own.start, cross - back), min(own.stop, cross + back)
+    stays = track.frames(STAYS_S)
+    first, end = max(own.start, cross - back), min(own.stop, cross + back + stays + 1)
     if not first < cross < end:
         return False
     frames = slice(first, end)
     others = slice(first + theirs.start - own.start, end + theirs.start - own.start)
     along_m, left_m = track.path.coordinates(other.xy_m[others])
     gap_m = along_m - track.path.coordinates(track.xy_m[frames])[0] - 0.5 * (track.length_m + other.length_m)
-    turn_rad = np.abs(wrapped(other.heading_rad[others] - track.heading_rad[frames]))
-    speed_mps, beside_m = track.speed_mps[frames], np.abs(left_m)
+    turn_rad = np.abs(wrapped_rad(other.heading_rad[others] - track.heading_rad[frames]))
+    speed_mps, beside_m, frame = track.speed_mps[frames], np.abs(left_m), np.arange(first, end)
     arrives = np.flatnonzero((beside_m <= IN_PATH_M) & (gap_m > 0.0) & (gap_m <= CUT_IN_GAP_S * speed_mps)
                              & (speed_mps >= CUT_IN_MPS) & (turn_rad <= SAME_WAY_RAD)
-                             & (np.arange(first, end) >= cross))
-    if not len(arrives):
+                             & (frame >= cross) & (frame <= cross + back))
+    if not len(arrives) or int(arrives[0]) + stays >= len(frame):
         return False
-    at, stays = int(arrives[0]), track.frames(STAYS_S)
+    at = int(arrives[0])
     return bool((beside_m[:at] >= BESIDE_M).any() and (beside_m[at:at + stays + 1] <= STILL_IN_PATH_M).all())
 
 
 def overtaking(trial: Trial, track: Track) -> bool:
     """The vehicle is behind a slower one on its lane, drives past it, and is in front of it on the lane."""
-    return any(_overtakes(track, other) for other in trial.others(track) if _gets_ahead(track, other))
+    return any(_overtakes(track, other) for other in trial.others(track, OTHER_ROAD_M) if _gets_ahead(track, other))
 
 
 def _gets_ahead(track, other):
@@ -216,20 +224,21 @@ def _gets_ahead(track, other):
 
 
 def _overtakes(track, other):
-    """Whether a vehicle is behind another one on its lane, and at the next time on that lane in front of it."""
+    """Whether a vehicle is at some time behind another one on its lane, and when it is next on that lane, in front."""
     own, theirs = shared(track, other)
     along_m, left_m = other.path.coordinates(track.xy_m[own])
     ahead_m = along_m - other.path.coordinates(other.xy_m[theirs])[0]
     both_m = 0.5 * (track.length_m + other.length_m)
-    turn_rad = np.abs(wrapped(other.heading_rad[theirs] - track.heading_rad[own]))
+    turn_rad = np.abs(wrapped_rad(other.heading_rad[theirs] - track.heading_rad[own]))
     on_lane = (np.abs(left_m) <= SAME_LANE_M) & (turn_rad <= SAME_WAY_RAD)
-    behind, before = np.flatnonzero(on_lane & (ahead_m < -both_m)), np.flatnonzero(on_lane & (ahead_m > both_m))
-    for end in before.tolist():
-        if not len(earlier := behind[behind < end]):
-            continue
-        frames = slice(int(earlier[-1]), end + 1)
+    behind, in_front = np.flatnonzero(on_lane & (ahead_m < -both_m)), np.flatnonzero(on_lane & (ahead_m > both_m))
+    # From each last frame behind the other one to the next frame in front of it.
+    frames_behind = np.searchsorted(behind, in_front)
+    for at in np.flatnonzero(np.diff(frames_behind, prepend=0)).tolist():
+        frames = slice(int(behind[frames_behind[at] - 1]), int(in_front[at]) + 1)
         beside = np.abs(ahead_m[frames]) <= both_m
         passes = beside.any() and (np.abs(left_m[frames])[beside] >= PASSING_M).all()
         moves = other.speed_mps[theirs][frames].min() >= MOVING_MPS
-        return bool(passes and moves and end - frames.start <= track.frames(OVERTAKING_S))
+        if passes and moves and frames.stop - 1 - frames.start <= track.frames(OVERTAKING_S):
+            return True
     return False

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..scenes import Scene
+from ..scenes.generate.trig import wrapped_rad
 from ..scenes.scene import ROAD_KIND_CODES
 from .tracks import chunks
 
@@ -17,7 +18,7 @@ REACH_M = 4.0
 SWITCH_M = 0.3
 """By so much another lane has to be nearer: where lanes join or fork, several have the same centre."""
 
-SAME_WAY_RAD = np.pi / 3
+LANE_WAY_RAD = np.pi / 3
 """A vehicle is on a lane whose direction differs by less from its heading."""
 
 RING_LENGTH_M = (50.0, 250.0)
@@ -125,8 +126,8 @@ class Lanes:
         near = self._near(xy_m, reach_m)
         along_m, left_m, apart_m = self._projected(xy_m, near)
         if heading_rad is not None:
-            turn_rad = wrapped(self._heading_rad[near][None] - heading_rad[:, None])
-            apart_m = np.where(np.abs(turn_rad) < SAME_WAY_RAD, apart_m, np.inf)
+            turn_rad = wrapped_rad(self._heading_rad[near][None] - heading_rad[:, None])
+            apart_m = np.where(np.abs(turn_rad) < LANE_WAY_RAD, apart_m, np.inf)
         return near, along_m, left_m, apart_m
 
     def _at(self, near, along_m, left_m, apart_m, best, reach_m):
@@ -158,7 +159,7 @@ class Lanes:
         return found
 
     def chain(self, lane: int, distance_m: float) -> list[int]:
-        """The lanes behind one, as long as each has one successor, until they are so long together."""
+        """The lanes after one, as long as each has one successor, until they are so long together."""
         found: list[int] = []
         while distance_m > 0.0 and len(self.successors[lane]) == 1:
             lane = self.successors[lane][0]
@@ -180,20 +181,20 @@ class Lanes:
 
     def _ring_from(self, start, turn_rad):
         """A round circle of lanes from a lane back to it; empty if there is none."""
-        open_ways, seen = [([start], self.length_m[start])], {start}
-        while open_ways:
-            way, length_m = open_ways.pop(0)
-            for after in self.successors[way[-1]]:
-                if after == start and length_m >= RING_LENGTH_M[0] and self._is_round(way):
-                    return way
+        open_paths, seen = [([start], self.length_m[start])], {start}
+        while open_paths:
+            path, length_m = open_paths.pop(0)
+            for after in self.successors[path[-1]]:
+                if after == start and length_m >= RING_LENGTH_M[0] and self._is_round(path):
+                    return path
                 if after not in seen and turn_rad[after] > 0.0 and length_m + self.length_m[after] <= RING_LENGTH_M[1]:
-                    open_ways.append(([*way, after], length_m + self.length_m[after]))
+                    open_paths.append(([*path, after], length_m + self.length_m[after]))
                     seen.add(after)
         return []
 
-    def _is_round(self, way):
+    def _is_round(self, path):
         """Whether all points are about equally far from their middle."""
-        segments = np.concatenate([np.arange(self._begin[lane], self._begin[lane + 1]) for lane in way])
+        segments = np.concatenate([np.arange(self._begin[lane], self._begin[lane + 1]) for lane in path])
         weight = self._segment_m[segments] / self._segment_m[segments].sum()
         middle_m = weight @ self._from_m[segments]
         radius_m = np.linalg.norm(self._from_m[segments] - middle_m, axis=1)
@@ -202,7 +203,7 @@ class Lanes:
     def _turn_rad(self, lane):
         """By how much a lane turns to the left."""
         heading_rad = self._heading_rad[self._begin[lane]:self._begin[lane + 1]]
-        return float(wrapped(np.diff(heading_rad)).sum())
+        return float(wrapped_rad(np.diff(heading_rad)).sum())
 
     def _near(self, xy_m, reach_m):
         """The segments whose boxes reach into that of the points; any one if there is none."""
@@ -224,8 +225,3 @@ class Lanes:
 def _nowhere(count):
     """Places of points on a map without lanes."""
     return Places(np.full(count, -1), *(np.zeros(count) for _ in Places._fields[1:]))
-
-
-def wrapped(angle_rad):
-    """The same angle, or each of an array, in [-pi, pi)."""
-    return (angle_rad + np.pi) % (2.0 * np.pi) - np.pi

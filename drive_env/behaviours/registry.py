@@ -1,4 +1,4 @@
-"""Which classes of behaviour are there? Of each its question, its definition with sources, and its recipe."""
+"""Which classes of behaviour are there? Of each its meaning, its definition with sources, and its recipe."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Behaviour:
     """A class of behaviour.
 
     Attributes:
-        question: what a vehicle does that shows it.
+        meaning: what a vehicle does that shows it.
         definition: when exactly it does, in numbers.
         source: where the numbers come from, as far as they are not our own.
         predicate: decides it, for one track of a trial.
         recipe: makes the scenes of the class.
     """
 
-    question: str
+    meaning: str
     definition: str
     source: str
     predicate: Callable[..., bool]
@@ -56,12 +56,12 @@ _TURN_SOURCE = "6.5 s: critical gaps of the Highway Capacity Manual are 4.1 to 7
 _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
     speed.hard_stop: (
         f"stands (below {trial.STANDING_MPS:g} m/s) within {speed.STOP_S:g} s after a deceleration of "
-        f"{speed.HARD_MPS2:g} m/s2 or more over {SLOPE_S:g} s, before which it had {speed.STOP_FROM_MPS:g} m/s or "
-        "more",
+        f"{speed.HARD_MPS2:g} m/s2 or more over {SLOPE_S:g} s, at most {speed.BEFORE_BRAKING_S:g} s before "
+        f"which it had {speed.STOP_FROM_MPS:g} m/s or more",
         "deceleration: stopping sight distance of AASHTO"),
     speed.highway_straight: (
-        f"for {speed.HIGHWAY_S:g} s has {speed.HIGHWAY_MPS:g} m/s or more, is at most {speed.CENTRED_M:g} m from the "
-        f"centre of one lane and those that follow it, and turns by at most {_degrees(speed.STRAIGHT_RAD)}",
+        f"for {speed.HIGHWAY_S:g} s has {speed.HIGHWAY_MPS:g} m/s or more, is at most {speed.KEEPS_LANE_M:g} m from "
+        f"the centre of one lane and those that follow it, and turns by at most {_degrees(speed.STRAIGHT_RAD)}",
         "speed: reward of HighwayEnv"),
     lane_motion.lane_change: (
         f"goes over to a parallel lane {_metres(lane_motion.SPACING_M)} beside, at {lane_motion.MOVING_MPS:g} m/s or "
@@ -72,10 +72,12 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
     turning.unprotected_right: (f"turns right {_TURN}", _TURN_SOURCE),
     lane_motion.merge: (
         f"changes from a lane that within {lane_motion.ENDS_WITHIN_M:g} m joins the other one, or ends "
-        f"{lane_motion.ENDS_EARLIER_M:g} m or more before it; or enters a lane in which two end, having been "
-        f"{lane_motion.JOIN_BESIDE_M:g} m or more beside it {lane_motion.JOIN_BACK_M:g} m before, with a turn of at "
-        f"most {_degrees(lane_motion.JOIN_TURN_RAD)}; a moving vehicle is on the lane ahead or behind with a gap of "
-        f"at most {lane_motion.MERGE_GAP_S:g} s or {lane_motion.MERGE_GAP_M:g} m",
+        f"{lane_motion.ENDS_EARLIER_M:g} m or more before it; or enters, at {lane_motion.MOVING_MPS:g} m/s or more, a "
+        f"lane in which two end and which is not on a ring, having been {lane_motion.JOIN_BESIDE_M:g} m or more beside "
+        f"it {lane_motion.JOIN_BACK_M:g} m before, or where the track begins, {lane_motion.LEAST_HISTORY_M:g} m or "
+        f"more before, with a turn of at most {_degrees(lane_motion.JOIN_TURN_RAD)}; a vehicle at "
+        f"{lane_motion.MOVING_MPS:g} m/s or more is on the lane ahead or behind with a gap of at most "
+        f"{lane_motion.MERGE_GAP_S:g} s or {lane_motion.MERGE_GAP_M:g} m",
         ""),
     turning.roundabout: (
         f"turns left by {_degrees(turning.RING_RAD)} or more on a ring, and enters or leaves it; a ring is a closed "
@@ -102,26 +104,30 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
         f"to {roadside.YIELD_MPS:g} m/s or less, and by {100 * roadside.YIELD_SHARE:g}% or more",
         ""),
     lane_motion.cut_in: (
-        f"another vehicle changes lanes to its path: at most {lane_motion.CUT_IN_S:g} s before the line between the "
+        f"another vehicle changes lanes to its path, while this one changes none: at most {lane_motion.CUT_IN_S:g} s "
+        f"before the line between the "
         f"lanes it is {lane_motion.BESIDE_M:g} m or more beside the path, at most {lane_motion.CUT_IN_S:g} s after the "
         f"line {lane_motion.IN_PATH_M:g} m or less, with a gap of at most {lane_motion.CUT_IN_GAP_S:g} s at "
-        f"{lane_motion.CUT_IN_MPS:g} m/s or more; it stays within {lane_motion.STILL_IN_PATH_M:g} m for "
+        f"{lane_motion.CUT_IN_MPS:g} m/s or more and headings that differ by at most "
+        f"{_degrees(lane_motion.SAME_WAY_RAD)}; it stays within {lane_motion.STILL_IN_PATH_M:g} m for "
         f"{lane_motion.STAYS_S:g} s",
         ""),
     lane_motion.overtaking: (
-        f"is behind a vehicle within {lane_motion.SAME_LANE_M:g} m of its path, then beside it at a distance of "
-        f"{lane_motion.PASSING_M:g} m or more, and then in front of it, within {lane_motion.SAME_LANE_M:g} m again; "
-        f"within {lane_motion.OVERTAKING_S:g} s, and the other one at {lane_motion.MOVING_MPS:g} m/s or more",
+        f"is behind a vehicle within {lane_motion.SAME_LANE_M:g} m of its path, with headings that differ by at most "
+        f"{_degrees(lane_motion.SAME_WAY_RAD)}, then beside it at a distance of "
+        f"{lane_motion.PASSING_M:g} m or more, and then in front of it, as it was behind; within "
+        f"{lane_motion.OVERTAKING_S:g} s, and the other one at {lane_motion.MOVING_MPS:g} m/s or more",
         ""),
     roadside.narrow_passage: (
         f"drives {roadside.NARROW_LENGTH_M:g} m or more between road edges or parked cars that are at most "
-        f"{roadside.NARROW_M:g} m apart, after {roadside.WIDE_M:g} m or more in the {roadside.WIDE_BEFORE_M:g} m "
-        f"before; within {roadside.ONCOMING_S:g} s, an oncoming vehicle is at a place there, within "
-        f"{roadside.SAME_PLACE_M:g} m",
+        f"{roadside.NARROW_M:g} m apart, but for gaps of up to {roadside.GAP_M:g} m, after {roadside.WIDE_M:g} m or "
+        f"more in the {roadside.WIDE_BEFORE_M:g} m before, and has {roadside.PASSING_MPS:g} m/s or more at some time; "
+        f"within {roadside.ONCOMING_S:g} s, a vehicle whose heading differs by {_degrees(roadside.ONCOMING_RAD)} or "
+        f"more is at a place there, within {roadside.SAME_PLACE_M:g} m",
         ""),
     turning.u_turn: (
-        f"turns by {_degrees(*turning.U_TURN_RAD)} within {turning.U_TURN_M:g} m, from a place at most "
-        f"{turning.U_TURN_APART_M:g} m away, not in reverse and not on a ring",
+        f"turns by {_degrees(*turning.U_TURN_RAD)} within {turning.U_TURN_M:g} m, from a place "
+        f"{_metres(turning.U_TURN_APART_M)} away, not in reverse and not on a ring",
         ""),
     roadside.pull_out: (
         f"stands (below {trial.STANDING_MPS:g} m/s) for {roadside.WAIT_S:g} s or more, {_metres(roadside.KERB_M)} "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..scenes.generate.trig import wrapped_rad
 from ..scenes.scene import OBJECT_KIND_CODES
-from .lanes import wrapped
 from .tracks import Track, chunks
 from .trial import PARKED_BESIDE_M, STANDING_MPS, Trial
 
@@ -22,6 +22,9 @@ NARROW_M, WIDE_M = 4.0, 5.5
 NARROW_LENGTH_M, WIDE_BEFORE_M, ONCOMING_S = 4.0, 60.0, 20.0
 """Least length of the passage, how far before it the road is wide, and the time within which an oncoming vehicle passes
 it as well."""
+
+GAP_M = 2.0
+"""A wider place between two parked cars, or where a road edge has a gap, up to so long, is a part of the passage."""
 
 RAY_M = 8.0
 """Edges farther to the side do not matter."""
@@ -44,7 +47,7 @@ def parked_cars(trial: Trial, track: Track) -> bool:
     passed = set()
     if track.speed_mps.max() < PASSING_MPS:
         return False
-    for other in trial.others(track, trial.parked):
+    for other in trial.others(track, PARKED_GAP_M, trial.parked):
         along_m, left_m = track.path.coordinates(other.xy_m[:1])
         if not 0.0 < along_m[0] < track.path.length_m:
             continue
@@ -61,7 +64,7 @@ def parked_cars(trial: Trial, track: Track) -> bool:
 def pedestrian_crossing(trial: Trial, track: Track) -> bool:
     """The vehicle slows down or stops for a pedestrian who crosses its way in front of it."""
     pedestrians = [one for one in trial.tracks if one.kind == OBJECT_KIND_CODES["pedestrian"]]
-    for walker in trial.others(track, pedestrians):
+    for walker in trial.others(track, 0.0, pedestrians):
         along_m, left_m = track.path.coordinates(walker.xy_m)
         crosses = np.flatnonzero((left_m[:-1] < 0.0) != (left_m[1:] < 0.0))
         for frame in crosses.tolist():
@@ -91,14 +94,27 @@ def narrow_passage(trial: Trial, track: Track) -> bool:
     narrow = width_m <= NARROW_M
     if not narrow.any():
         return False
-    frames = np.flatnonzero(narrow)
-    first = int(frames[0])
-    length_m = float(track.driven_m[frames[-1]] - track.driven_m[first])
-    before = track.driven_m[:first] >= track.driven_m[first] - WIDE_BEFORE_M
-    if length_m < NARROW_LENGTH_M or not (width_m[:first][before] >= WIDE_M).any():
+    passages = [frames for frames in _runs(track, narrow) if _is_passage(track, width_m, frames)]
+    if not passages:
         return False
-    others = [other for other in trial.others(track) if other.path.length_m >= NARROW_LENGTH_M]
-    return bool((narrow & _oncoming_places(track, others)).any())
+    others = [other for other in trial.others(track, SAME_PLACE_M) if other.path.length_m >= NARROW_LENGTH_M]
+    is_met = narrow & _oncoming_places(track, others)
+    return any(bool(is_met[frames].any()) for frames in passages)
+
+
+def _runs(track, narrow):
+    """The slices of frames of narrow places, each without a gap of more than `GAP_M`."""
+    frames = np.flatnonzero(narrow)
+    ends = np.flatnonzero((np.diff(frames) > 1) & (np.diff(track.driven_m[frames]) > GAP_M))
+    return [slice(int(run[0]), int(run[-1]) + 1) for run in np.split(frames, ends + 1)]
+
+
+def _is_passage(track, width_m, frames):
+    """Whether narrow places are long enough, with a wide place before them."""
+    first_m = track.driven_m[frames.start]
+    before = track.driven_m[:frames.start] >= first_m - WIDE_BEFORE_M
+    is_after_wide = (width_m[:frames.start][before] >= WIDE_M).any()
+    return is_after_wide and track.driven_m[frames.stop - 1] - first_m >= NARROW_LENGTH_M
 
 
 def _oncoming_places(track, others):
@@ -109,7 +125,7 @@ def _oncoming_places(track, others):
         for chunk in chunks(len(track)):
             apart_m = np.linalg.norm(other.xy_m[None] - track.xy_m[chunk, None], axis=2)
             apart_s = np.abs(theirs[None] - frames[chunk, None]) * track.dt_s
-            turn_rad = np.abs(wrapped(other.heading_rad[None] - track.heading_rad[chunk, None]))
+            turn_rad = np.abs(wrapped_rad(other.heading_rad[None] - track.heading_rad[chunk, None]))
             is_there = (apart_m <= SAME_PLACE_M) & (apart_s <= ONCOMING_S) & (turn_rad >= ONCOMING_RAD)
             found[chunk] |= is_there.any(axis=1)
     return found
@@ -162,10 +178,10 @@ def pull_out(trial: Trial, track: Track) -> bool:
         place = trial.lanes.places(track.xy_m[frame:frame + 1], track.heading_rad[frame:frame + 1], KERB_M[1])
         if place.lane[0] < 0 or not KERB_M[0] <= abs(place.left_m[0]) <= KERB_M[1]:
             continue
-        if abs(wrapped(track.heading_rad[frame] - place.heading_rad[0])) > KERB_RAD:
+        if abs(wrapped_rad(track.heading_rad[frame] - place.heading_rad[0])) > KERB_RAD:
             continue
         after = slice(frame + 1, frame + 1 + limit)
-        turn_rad = np.abs(wrapped(track.heading_rad[after] - places.heading_rad[after]))
+        turn_rad = np.abs(wrapped_rad(track.heading_rad[after] - places.heading_rad[after]))
         if ((places.lane[after] >= 0) & (np.abs(places.left_m[after]) <= IN_LANE_M) & (turn_rad <= IN_LANE_RAD)
                 & (track.speed_mps[after] >= IN_LANE_MPS)).any():
             return True

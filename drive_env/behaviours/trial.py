@@ -13,9 +13,6 @@ from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES, ROAD_KIND_CODES
 from .lanes import Lanes, Places
 from .tracks import Track, tracks_of
 
-NEAR_M = 30.0
-"""Tracks whose boxes in the plane are farther apart have nothing to do with each other."""
-
 STANDING_MPS = 0.3
 """Slower vehicles stand: logs show up to so much of those at rest."""
 
@@ -43,7 +40,7 @@ class StopLine(NamedTuple):
 
 
 class Trial:
-    """A trial, as a scene with the log of it.
+    """A trial, as a scene with the log of it; the log of any scene is one.
 
     Attributes:
         scene: map and log.
@@ -58,7 +55,7 @@ class Trial:
         self.vehicles = [track for track in self.tracks if track.is_vehicle]
         self.lanes = Lanes(scene)
         self._found: dict[tuple[Any, Track], Any] = {}
-        self._boxes = {track: (track.xy_m.min(axis=0), track.xy_m.max(axis=0)) for track in self.tracks}
+        self._boxes = {track: _box(track) for track in self.tracks}
 
     def once(self, function: Callable[[Trial, Track], T], track: Track) -> T:
         """What a function of trial and track returns, computed at the first call."""
@@ -70,12 +67,12 @@ class Trial:
         """The lane of a vehicle in each frame."""
         return self.once(_places, track)
 
-    def others(self, track: Track, among: list[Track] | None = None) -> list[Track]:
-        """Other objects that are somewhere near the track, at any time."""
+    def others(self, track: Track, within_m: float, among: list[Track] | None = None) -> list[Track]:
+        """Other objects, without those that at all times are farther away from all places of the track."""
         low_m, high_m = self._boxes[track]
         return [other for other in (self.vehicles if among is None else among)
-                if other.object != track.object and (self._boxes[other][0] <= high_m + NEAR_M).all()
-                and (self._boxes[other][1] >= low_m - NEAR_M).all()]
+                if other.object != track.object and (self._boxes[other][0] <= high_m + within_m).all()
+                and (self._boxes[other][1] >= low_m - within_m).all()]
 
     @cached_property
     def stop_lines(self) -> list[StopLine]:
@@ -107,6 +104,12 @@ class Trial:
         places = self.lanes.places(np.stack([track.xy_m[0] for track in standing]), None)
         return [track for track, lane, left_m in zip(standing, places.lane, places.left_m, strict=True)
                 if lane < 0 or abs(left_m) >= PARKED_BESIDE_M]
+
+
+def _box(track):
+    """Lowest and highest x and y of what an object covers."""
+    half_m = 0.5 * float(np.hypot(track.length_m, track.width_m))
+    return track.xy_m.min(axis=0) - half_m, track.xy_m.max(axis=0) + half_m
 
 
 def _places(trial, track):

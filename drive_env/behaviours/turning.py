@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .lanes import wrapped
+from ..scenes.generate.trig import wrapped_rad
 from .tracks import Track
 from .trial import Trial
 
 TURN_RAD, TURN_M = (np.radians(60.0), np.radians(120.0)), 45.0
 """By how much a turn at a junction changes the heading, and within which distance: a quarter circle of radius 28 m."""
 
-U_TURN_RAD, U_TURN_M, U_TURN_APART_M = (np.radians(150.0), np.radians(210.0)), 45.0, 25.0
-"""The same for a U-turn, and the largest distance of its ends: a half circle of radius 12 m is 38 m long."""
+U_TURN_RAD, U_TURN_M, U_TURN_APART_M = (np.radians(150.0), np.radians(210.0)), 45.0, (5.0, 25.0)
+"""The same for a U-turn, and the distance of its ends. A half circle of radius 12 m is 38 m long. No car has room for
+one in less than 8 m: where the ends are nearer, the box of one that stands turns in the log.
+"""
 
 EDGE_SHARE = 0.1
 """A turn begins and ends where this share of it is done, and left to do."""
@@ -44,7 +46,7 @@ class Turn(NamedTuple):
 
 def largest_turn(track: Track, within_m: float) -> Turn | None:
     """The largest change of the heading within a distance driven; None for a vehicle that reverses."""
-    if track.speed_mps.min() < REVERSE_MPS:
+    if track.steady_mps.min() < REVERSE_MPS:
         return None
     heading_rad = track.heading_rad
     end = np.searchsorted(track.driven_m, track.driven_m + within_m, side="right") - 1
@@ -76,7 +78,7 @@ def _unprotected(trial, track, side):
     turn = largest_turn(track, TURN_M)
     if turn is None or not TURN_RAD[0] <= side * turn.turn_rad <= TURN_RAD[1] or _on_ring(trial, track, turn):
         return False
-    return any(_in_conflict(track, turn, other) for other in trial.others(track))
+    return any(_in_conflict(track, turn, other) for other in trial.others(track, CONFLICT_M))
 
 
 def _on_ring(trial, track, turn):
@@ -88,7 +90,7 @@ def _in_conflict(track, turn, other):
     """Whether another vehicle from another direction passes the way of a turn at about that time."""
     # Frames of the other one in which it moves, and whether it came from elsewhere.
     before = np.searchsorted(other.driven_m, other.driven_m - APPROACH_M)
-    turn_rad = np.abs(wrapped(other.heading_rad[before] - track.heading_rad[turn.start]))
+    turn_rad = np.abs(wrapped_rad(other.heading_rad[before] - track.heading_rad[turn.start]))
     passing = np.flatnonzero((turn_rad >= APPROACH_RAD) & (other.speed_mps >= CONFLICT_MPS))
     if not len(passing):
         return False
@@ -108,7 +110,7 @@ def u_turn(trial: Trial, track: Track) -> bool:
     if turn is None or not U_TURN_RAD[0] <= abs(turn.turn_rad) <= U_TURN_RAD[1]:
         return False
     apart_m = float(np.linalg.norm(track.xy_m[turn.end] - track.xy_m[turn.start]))
-    return apart_m <= U_TURN_APART_M and not _on_ring(trial, track, turn)
+    return U_TURN_APART_M[0] <= apart_m <= U_TURN_APART_M[1] and not _on_ring(trial, track, turn)
 
 
 def roundabout(trial: Trial, track: Track) -> bool:

@@ -19,7 +19,7 @@ LANE = [(-100.0, 0.0), (300.0, 0.0)]
 def test_there_are_sixteen_classes():
     assert tuple(BEHAVIOURS) == SIXTEEN
     for name, behaviour in BEHAVIOURS.items():
-        assert behaviour.predicate.__name__ == name and behaviour.question.startswith(("The vehicle ", "Another "))
+        assert behaviour.predicate.__name__ == name and behaviour.meaning.startswith(("The vehicle ", "Another "))
         assert any(letter.isdigit() for letter in behaviour.definition)
 
 

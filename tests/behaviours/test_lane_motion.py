@@ -218,3 +218,42 @@ def test_overtaking_takes_at_most_30_s(fast_mps, is_found):
 def test_passing_on_a_lane_beside_is_no_overtaking():
     assert shows("overtaking", [LEFT, RIGHT], [straight(14.0, 10.0, 3.5), straight(8.0, 10.0, start_m=20.0)]) == []
     assert overtakes(slow_mps=-8.0) == []
+
+
+def test_a_vehicle_that_passes_beside_one_and_later_overtakes_it_overtakes():
+    """It passes 1.5 m beside it, which is too near, falls back, and then overtakes."""
+    slow = straight(8.0, 40.0)
+    ahead_m = np.interp(times(40.0), [4.0, 8.0, 16.0, 20.0, 28.0], [-20.0, 20.0, 20.0, -20.0, 20.0])
+    beside_m = np.interp(times(40.0), [4.0, 5.0, 7.0, 8.0, 16.0, 17.0, 19.0, 20.0, 22.0, 26.0, 28.0],
+                         [0.0, 1.5, 1.5, 0.0, 0.0, 3.5, 3.5, 0.0, 3.5, 3.5, 0.0])
+    fast = Moving(slow.x_m + ahead_m, beside_m)
+    fast.heading_rad[:] = 0.0
+    assert shows("overtaking", [RIGHT], [fast, slow]) == [0]
+
+
+# ---- where tracks end, and where they are ----
+
+
+@pytest.mark.parametrize("duration_s, is_found", [(4.2, True), (3.8, False)])
+def test_a_cut_in_is_seen_for_1_s(duration_s, is_found):
+    """It is within 1 m of the path at x = 45.3 m, after 3.03 s."""
+    other = changing(10.0, 30.0, 24.0, 0.0, 3.5, 15.0, duration_s=duration_s)
+    assert shows("cut_in", [LEFT, RIGHT], [straight(10.0, 10.0), other]) == [0] * is_found
+
+
+@pytest.mark.parametrize("leaves_m, is_found", [(112.0, True), (106.0, False)])
+def test_a_vehicle_that_arrives_late_stays_for_1_s_as_well(leaves_m, is_found):
+    """It is within 1 m 3.9 s after the line, at x = 100.6 m; most of the second after that is beyond the 4 s."""
+    x_m = 15.0 + 10.0 * times(30.0)
+    y_m = np.interp(x_m, [30.0, 60.0, 62.0, 100.0, 101.0], [3.5, 2.6, 1.5, 1.5, 0.7])
+    y_m = y_m + np.interp(x_m, [leaves_m, leaves_m + 1.0], [0.0, 1.2])
+    other = Moving(x_m, y_m)
+    other.heading_rad[:] = 0.0
+    assert shows("cut_in", [LEFT, RIGHT], [straight(10.0, 30.0), other]) == [0] * is_found
+
+
+@pytest.mark.parametrize("gap_m, is_found", [(59.0, True), (63.0, False)])
+def test_a_fast_merge_is_within_3_s_of_another_vehicle(gap_m, is_found):
+    """60 m at 20 m/s; one begins 30 m or more beyond the last place of the other."""
+    car, other = changing(20.0, 2.0, 28.0, 3.5, duration_s=1.6), straight(20.0, 1.6, 3.5, start_m=gap_m + 4.5)
+    assert shows("merge", [LEFT, SHORT], [car, other]) == [0] * is_found

@@ -223,3 +223,21 @@ def test_parked_cars_are_beside_lanes_or_far_from_all():
     scene = scene_of([LANE], objects)
     assert [track.object for track in Trial(scene).parked] == [1, 2]
     assert classify(scene)["parked_cars"] == []
+
+
+def narrow_at(*spans_m):
+    """The vehicles that drive through a narrow passage, on a road that is 3.5 m wide there and else 6 m."""
+    walls = []
+    for side in (-1.0, 1.0):
+        points = [(-100.0, 3.0 * side)]
+        for first_m, last_m in spans_m:
+            points += [(first_m, 3.0 * side), (first_m, 1.75 * side), (last_m, 1.75 * side), (last_m, 3.0 * side)]
+        walls.append([*points, (300.0, 3.0 * side)])
+    cars = [straight(8.0, 12.0), straight(-8.0, 12.0, start_m=90.0, first=100)]
+    return shows("narrow_passage", [LANE, LANE[::-1]], cars, edges=walls)
+
+
+def test_a_narrow_passage_goes_on_over_gaps_of_2_m_alone():
+    assert narrow_at((40.0, 42.5), (43.5, 46.5)) == [0, 1]
+    assert narrow_at((40.0, 42.5), (52.0, 54.5)) == []
+    assert narrow_at((20.0, 22.5), (40.0, 50.0)) == [0, 1], "one after a place that is too short"

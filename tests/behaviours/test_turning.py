@@ -118,9 +118,11 @@ def test_a_u_turn_is_of_150_to_210_degrees(turn_deg, is_found):
 
 
 @pytest.mark.parametrize("radius_m, straight_m, is_found", [
-    (11.0, 0.0, True), (15.0, 0.0, False), (6.0, 12.0, True), (6.0, 14.0, False)])
+    (11.0, 0.0, True), (15.0, 0.0, False), (6.0, 12.0, True), (6.0, 14.0, False), (2.8, 0.0, True), (2.4, 0.0, False)])
 def test_a_u_turn_is_short_and_narrow(radius_m, straight_m, is_found):
-    """At most 45 m long, with ends at most 25 m apart."""
+    """At most 45 m long, with ends at most 25 m apart; and 5 m or more, which are 1.9 radii without its first and last
+    tenth.
+    """
     assert shows("u_turn", LANES, [u_turning(180.0, radius_m, straight_m)]) == [0] * is_found
 
 
@@ -176,3 +178,11 @@ def test_a_path_through_a_roundabout_is_neither_a_left_turn_nor_a_u_turn():
     objects = [around(10.0, 175.0), straight(6.0, 40.0, start_m=-60.0, y_m=8.0)]
     found = classify(scene_of(lanes, objects, links=links))
     assert found["roundabout"] == [0] and found["u_turn"] == found["unprotected_left"] == []
+
+
+@pytest.mark.parametrize("frames, is_found", [(4, True), (14, False)])
+def test_speeds_of_a_log_that_are_wrong_for_a_few_frames_are_no_reverse(frames, is_found):
+    car = u_turning()
+    for speed_mps in (car.vx_mps, car.vy_mps):
+        speed_mps[40:40 + frames] *= -1.0
+    assert shows("u_turn", LANES, [car]) == [0] * is_found

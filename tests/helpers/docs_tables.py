@@ -326,8 +326,8 @@ def golden_table():
 
 
 def behaviours_table():
-    return table(["class", "question", "in numbers: the vehicle", "source"],
-                 [[code(name), one.question, one.definition, one.source] for name, one in BEHAVIOURS.items()])
+    return table(["class", "meaning", "in numbers: the vehicle", "source"],
+                 [[code(name), one.meaning, one.definition, one.source] for name, one in BEHAVIOURS.items()])
 
 
 def behaviour_scenes_table():
