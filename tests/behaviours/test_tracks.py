@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from staged_tracks import Moving, scene_of, standing, straight
+from staged_tracks import Moving, resting, scene_of, straight
 
 from drive_env.behaviours.tracks import tracks_of
 
@@ -16,10 +16,10 @@ def path_of(car):
 
 def test_a_box_that_jitters_has_the_path_of_one_that_stands():
     """0.5 m forth and back: the distance driven is long, and no two places are 1 m apart."""
-    jitters = standing(10.0, 0.0, 5.0)
+    jitters = resting(10.0, 0.0, 5.0)
     jitters.x_m = jitters.x_m + np.resize([0.0, 0.5], len(jitters.x_m))
     points_m = np.array([[10.0, 2.0], [50.0, -1.0], [-40.0, 0.0]])
-    for one, other in zip(*(path_of(car).coordinates(points_m) for car in (jitters, standing(10.0, 0.0, 5.0))),
+    for one, other in zip(*(path_of(car).coordinates(points_m) for car in (jitters, resting(10.0, 0.0, 5.0))),
                           strict=True):
         assert np.isfinite(one).all() and (one == other).all()
     assert path_of(jitters).length_m == 0.0
