@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from . import lane_motion, lanes, roadside, speed, stopping, trial, turning
 from .recipes import RECIPES, Recipe
@@ -137,8 +138,8 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
         ""),
 }
 
-BEHAVIOURS: dict[str, Behaviour] = {
+BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType({
     predicate.__name__: Behaviour(inspect.getdoc(predicate) or "", definition, source, predicate,
                                   RECIPES[predicate.__name__])
-    for predicate, (definition, source) in _DEFINITIONS.items()}
+    for predicate, (definition, source) in _DEFINITIONS.items()})
 """By the name of the class."""
