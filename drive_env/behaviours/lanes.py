@@ -9,7 +9,7 @@ import numpy as np
 
 from ..scenes import Scene
 from ..scenes.generate.trig import wrapped_rad
-from ..scenes.scene import ROAD_KIND_CODES
+from ..scenes.segments import segments_of
 from .tracks import chunks
 
 REACH_M = 4.0
@@ -63,12 +63,11 @@ class Lanes:
                 self.predecessors[one].append(road)
 
         # The segments of all lanes, without those of no length.
-        owner = np.repeat(np.arange(roads.count), np.diff(roads.start))
-        first = np.flatnonzero((owner[:-1] == owner[1:]) & (roads.kind[owner[:-1]] == ROAD_KIND_CODES["lane"]))
+        lane, first = segments_of(roads, "lane")
         step_m = self._xy_m[first + 1] - self._xy_m[first]
         length_m = np.linalg.norm(step_m, axis=1)
-        first, step_m, length_m = (values[length_m > 0.0] for values in (first, step_m, length_m))
-        self._lane, self._from_m, self._segment_m = owner[first], self._xy_m[first], length_m
+        lane, first, step_m, length_m = (values[length_m > 0.0] for values in (lane, first, step_m, length_m))
+        self._lane, self._from_m, self._segment_m = lane, self._xy_m[first], length_m
         self._ahead = step_m / length_m[:, None]
         self._heading_rad = np.arctan2(step_m[:, 1], step_m[:, 0])
         total_m = np.cumsum(length_m) - length_m

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..scenes import Scene
-from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES, ROAD_KIND_CODES
+from ..scenes.scene import CONTROL_KINDS, LIGHT_STATES
+from ..scenes.segments import segments_of
 from .lanes import Lanes, Places
 from .tracks import Track, tracks_of
 
@@ -90,8 +91,7 @@ class Trial:
     def edges_m(self) -> np.ndarray:
         """(e, 2, 2) both ends of all segments of road edges."""
         roads = self.scene.roads
-        owner = np.repeat(np.arange(roads.count), np.diff(roads.start))
-        first = np.flatnonzero((owner[:-1] == owner[1:]) & (roads.kind[owner[:-1]] == ROAD_KIND_CODES["edge"]))
+        _, first = segments_of(roads, "edge")
         points = np.stack([roads.x_m, roads.y_m], axis=1).astype(np.float64)
         return np.stack([points[first], points[first + 1]], axis=1)
 

@@ -14,7 +14,8 @@ from ..config import DriveConfig
 from ..errors import SceneError
 from ..roles import Roles
 from ..routes import lane_route_roads
-from ..scenes.scene import ROAD_KIND_CODES, Scene
+from ..scenes.scene import Scene
+from ..scenes.segments import segments_of
 from .controls import WHEELBASE_SHARE
 from .manoeuvres import Boxes, Car, Piece, Poses, car_of, pull_out
 
@@ -250,11 +251,8 @@ def _bay_at(bays: list[tuple[np.ndarray, Pose]], place: Pose) -> Pose | None:
 
 def _edges(scene: Scene) -> list[tuple[float, float, float, float, float]]:
     """The segments of road edges as `Boxes`, one by one."""
-    roads, found = scene.roads, []
-    for road in np.flatnonzero(roads.kind == ROAD_KIND_CODES["edge"]):
-        part = slice(roads.start[road], roads.start[road + 1])
-        xy_m = np.stack([roads.x_m[part], roads.y_m[part]], axis=1).astype(np.float64)
-        middle_m, step_m = 0.5 * (xy_m[1:] + xy_m[:-1]), np.diff(xy_m, axis=0)
-        found += [(x_m, y_m, math.atan2(dy_m, dx_m), 0.5 * math.hypot(dx_m, dy_m), 0.0)
-                  for (x_m, y_m), (dx_m, dy_m) in zip(middle_m.tolist(), step_m.tolist(), strict=True)]
-    return found
+    xy_m = np.stack([scene.roads.x_m, scene.roads.y_m], axis=1).astype(np.float64)
+    _, first = segments_of(scene.roads, "edge")
+    middle_m, step_m = 0.5 * (xy_m[first + 1] + xy_m[first]), xy_m[first + 1] - xy_m[first]
+    return [(x_m, y_m, math.atan2(dy_m, dx_m), 0.5 * math.hypot(dx_m, dy_m), 0.0)
+            for (x_m, y_m), (dx_m, dy_m) in zip(middle_m.tolist(), step_m.tolist(), strict=True)]
