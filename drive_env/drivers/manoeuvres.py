@@ -92,10 +92,8 @@ class Boxes(NamedTuple):
 
     def in_frame(self, frame: tuple[float, float, float]) -> Boxes:
         """The same in the coordinates of a frame: x, y and heading."""
-        cosine, sine = math.cos(frame[2]), math.sin(frame[2])
-        x_m, y_m = self.x_m - frame[0], self.y_m - frame[1]
-        return self._replace(x_m=x_m * cosine + y_m * sine, y_m=y_m * cosine - x_m * sine,
-                             heading_rad=self.heading_rad - frame[2])
+        x_m, y_m = place_in_frame(self.x_m, self.y_m, frame)
+        return self._replace(x_m=x_m, y_m=y_m, heading_rad=self.heading_rad - frame[2])
 
 
 class Piece(NamedTuple):
@@ -107,6 +105,13 @@ class Piece(NamedTuple):
     def reversed(self) -> Piece:
         """The same places, driven in the other direction."""
         return Piece(-self.travel_m, self.curvature_per_m)
+
+
+def place_in_frame(x_m: Any, y_m: Any, frame: tuple[float, float, float]) -> tuple[Any, Any]:
+    """A place, or one of arrays, in the coordinates of a frame: x, y and heading."""
+    cosine, sine = math.cos(frame[2]), math.sin(frame[2])
+    x_m, y_m = x_m - frame[0], y_m - frame[1]
+    return x_m * cosine + y_m * sine, y_m * cosine - x_m * sine
 
 
 def car_of(length_m: float, width_m: float, wheelbase_share: float, max_steering_rad: float) -> Car:

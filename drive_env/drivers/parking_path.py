@@ -17,7 +17,7 @@ from ..routes import lane_route_roads
 from ..scenes.scene import Scene
 from ..scenes.segments import segments_of
 from .controls import WHEELBASE_SHARE
-from .manoeuvres import Boxes, Car, Piece, Poses, car_of, pull_out
+from .manoeuvres import Boxes, Car, Piece, Poses, car_of, place_in_frame, pull_out
 
 STEP_M = 0.1
 """Largest distance of successive poses of a path."""
@@ -192,9 +192,7 @@ def _pose(path: DrivePath, index: int) -> Pose:
 
 def _in_frame(pose: Pose, frame: Pose) -> Pose:
     """A pose in the coordinates of a frame; heading from -pi to pi."""
-    cosine, sine = math.cos(frame[2]), math.sin(frame[2])
-    x_m, y_m = pose[0] - frame[0], pose[1] - frame[1]
-    return x_m * cosine + y_m * sine, y_m * cosine - x_m * sine, math.remainder(pose[2] - frame[2], 2.0 * math.pi)
+    return *place_in_frame(pose[0], pose[1], frame), math.remainder(pose[2] - frame[2], 2.0 * math.pi)
 
 
 def _driven(start: Pose, pieces: list[Piece]) -> DrivePath:

@@ -5,12 +5,12 @@ Everything is computed for all agents at once: arrays are (worlds, agents).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from ..scenes.generate.trig import wrapped_rad
 from .manoeuvres import Car
 from .parking_order import PLACE_M, Order, arcs_m
 from .parking_path import STEP_M, DrivePath
@@ -156,7 +156,7 @@ def nearest(plan: Plan, axles: Axles, scenes: np.ndarray, worlds: np.ndarray) ->
         for agent in range(axles.x_m.shape[1]):
             first, last = plan.first[scenes[world], agent], plan.last[scenes[world], agent]
             own, here = slice(first, last + 1), [float(values[world, agent]) for values in axles]
-            turn_rad = np.abs(_wrapped(plan.heading_rad[own] - here[2]))
+            turn_rad = np.abs(wrapped_rad(plan.heading_rad[own] - here[2]))
             away_m = np.hypot(plan.x_m[own] - here[0], plan.y_m[own] - here[1]) + HEADING_M * turn_rad
             # A car that drives is on a part in its gear.
             away_m += np.where(plan.gear[own] * here[3] < 0.0, HEADING_M, 0.0)
@@ -230,13 +230,8 @@ def curvature_per_m(plan: Plan, axles: Axles, at: np.ndarray, dt_s: np.ndarray) 
     """That of the path in the middle of the coming step, with feedback of the errors of place and heading."""
     heading_rad, gear = plan.heading_rad[at], plan.gear[at]
     off_left_m = ((axles.y_m - plan.y_m[at]) * np.cos(heading_rad) - (axles.x_m - plan.x_m[at]) * np.sin(heading_rad))
-    off_rad = _wrapped(axles.heading_rad - heading_rad)
+    off_rad = wrapped_rad(axles.heading_rad - heading_rad)
     middle = np.minimum(at + np.rint(0.5 * np.abs(axles.speed_mps) * dt_s / STEP_M).astype(np.int64), plan.end[at])
     # In reverse, an error of heading has the opposite effect on that of place.
     return (plan.curvature_per_m[middle] - FEEDBACK_PER_M * FEEDBACK_PER_M * off_left_m
             - 2.0 * FEEDBACK_PER_M * gear * off_rad)
-
-
-def _wrapped(angle_rad):
-    """Angles from -pi to pi."""
-    return angle_rad - 2.0 * math.pi * np.rint(angle_rad / (2.0 * math.pi))
