@@ -8,11 +8,10 @@ import numpy as np
 
 from ..batch import Batch
 from ..binding import ffi
-from ..errors import checked_int
-from ..sub_batch import check_is_whole
-from .controls import actions_of, check_controls
+from .controls import actions_of
 from .lane_changes import ReferencePath
 from .reference_path import Plan, Planner, native_driver
+from .rule_based import RuleBasedDriver
 
 LEGS = 2
 """Goals that a path leads to: the present one, and the next one, so that the driver is ready for what follows it."""
@@ -37,7 +36,7 @@ class WorldDriver(NamedTuple):
     handle: Any
 
 
-class LaneDriver:
+class LaneDriver(RuleBasedDriver):
     """Drives the agents of a batch by rule: along lane centres, slower in bends, with a gap to other vehicles.
 
     * **Reference path.** The shortest one along lanes; if no lanes lead to the goal, the object's logged track; without
@@ -78,9 +77,8 @@ class LaneDriver:
     """
 
     def __init__(self, batch: Batch, *, overtakes: bool = True) -> None:
-        check_is_whole(batch)
-        check_controls(batch.config)
-        self.batch, self.overtakes = batch, bool(overtakes)
+        super().__init__(batch)
+        self.overtakes = bool(overtakes)
         # Planners, and the lengths of agents, by scene; paths from starts by scene, agent and goals; the core's drivers
         # by scene or, where worlds differ in their goals, by world.
         self._planners: dict[int, Planner] = {}
@@ -88,26 +86,6 @@ class LaneDriver:
         self._paths: dict[tuple[int, int, bytes], list[ReferencePath]] = {}
         self._of_scene: dict[int, Any] = {}
         self._of_world: dict[int, WorldDriver] = {}
-
-    def act(self, world: int = 0) -> np.ndarray:
-        """Actions for the agents of one world, in the form of `batch.actions`; those of agents that wait are arbitrary.
-
-        Args:
-            world: a world of the batch.
-
-        Raises:
-            ConfigError: there is no such world.
-            CallError: the batch is closed.
-        """
-        return self._actions(checked_int("world", world, 0, self.batch.num_worlds - 1), 1)
-
-    def act_all(self) -> np.ndarray:
-        """Actions for every agent of the batch, in the form of `batch.actions`.
-
-        Raises:
-            CallError: the batch is closed.
-        """
-        return self._actions(0, self.batch.num_worlds)
 
     def _actions(self, first: int, count: int) -> np.ndarray:
         batch = self.batch

@@ -6,17 +6,17 @@ import numpy as np
 
 from ..batch import Batch
 from ..config import FOLLOWED_GOALS, GOAL_RESPONSES
-from ..errors import ConfigError, checked_int
+from ..errors import ConfigError
 from ..native import native_scene
-from ..sub_batch import check_is_whole
 from . import parking_plan
-from .controls import actions_of, check_controls
+from .controls import actions_of
 from .parking_order import Order
 from .parking_path import Lot
 from .parking_plan import CREEP_MPS, Plan, Planned, plan_of
+from .rule_based import RuleBasedDriver
 
 
-class ParkingDriver:
+class ParkingDriver(RuleBasedDriver):
     """Parks the agents of a batch by rule, and takes them out of their bays: scenes of `generate_scene("parking")`.
 
     * **Path.** Along lanes to the aisle; from there into the bay, or the other way round, on lines and arcs with as few
@@ -43,8 +43,7 @@ class ParkingDriver:
     """
 
     def __init__(self, batch: Batch) -> None:
-        check_is_whole(batch)
-        check_controls(batch.config)
+        super().__init__(batch)
         least_mps = batch.config.dynamics.min_speed_mps
         if least_mps >= -CREEP_MPS:
             raise ConfigError(f"dynamics.min_speed_mps is {least_mps}; for a ParkingDriver, which reverses, it must be "
@@ -57,36 +56,14 @@ class ParkingDriver:
             if count := len(roles.scene.candidate_goals_m):
                 raise ConfigError(f"scene {roles.scene.name} has {count} candidate goals; for a ParkingDriver, which "
                                   "drives to the goals in the scene, it must have 0")
-        self.batch = batch
         self._planned: dict[int, Planned] = {}
         self._plan: Plan | None = None
         # The pose of the plan where each agent is, and the scene, episode and trial for which that holds.
         self._at = np.zeros((batch.num_worlds, batch.agents_per_world), np.int64)
         self._trials = np.full((batch.num_worlds, 3), -2, np.int64)
 
-    def act(self, world: int = 0) -> np.ndarray:
-        """Actions for the agents of one world, in the form of `batch.actions`; those of agents that wait are arbitrary.
-
-        Args:
-            world: a world of the batch.
-
-        Raises:
-            ConfigError: there is no such world.
-            CallError: the batch is closed.
-        """
-        world = checked_int("world", world, 0, self.batch.num_worlds - 1)
-        return self._actions(slice(world, world + 1))
-
-    def act_all(self) -> np.ndarray:
-        """Actions for every agent of the batch, in the form of `batch.actions`.
-
-        Raises:
-            CallError: the batch is closed.
-        """
-        return self._actions(slice(0, self.batch.num_worlds))
-
-    def _actions(self, worlds: slice) -> np.ndarray:
-        batch = self.batch
+    def _actions(self, first: int, count: int) -> np.ndarray:
+        batch, worlds = self.batch, slice(first, first + count)
         batch._check_open()
         state = {name: array[worlds] for name, array in batch._core.state.items()}
         scenes = state["scene_index"][:, 0]
