@@ -127,8 +127,8 @@ def test_the_error_of_an_adapter_names_every_observation_type_it_takes(adapter):
 
 
 @pytest.mark.parametrize("name", ["drivers.LaneDriver", "replay.record", "tasks.hidden_exit"])
-def test_a_dotted_name_works_in_a_process_that_has_imported_the_package_alone(name):
+def test_a_dotted_name_works_in_a_process_that_has_imported_the_package_alone(name, tmp_path):
     """As pages and errors write it; other tests have imported the module already."""
     command = [sys.executable, "-c", f"import drive_env; print(drive_env.{name}.__name__)"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)  # not beside the checkout's drive_env
     assert (done.stdout, done.stderr) == (name.rpartition(".")[2] + "\n", "")
