@@ -56,9 +56,9 @@ _TURN_SOURCE = "6.5 s: critical gaps of the Highway Capacity Manual are 4.1 to 7
 
 _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
     speed.hard_stop: (
-        f"stands (below {trial.STANDING_MPS:g} m/s) within {speed.STOP_S:g} s after a deceleration of "
-        f"{speed.HARD_MPS2:g} m/s2 or more over {SLOPE_S:g} s, at most {speed.BEFORE_BRAKING_S:g} s before "
-        f"which it had {speed.STOP_FROM_MPS:g} m/s or more",
+        f"has {speed.STOP_FROM_MPS:g} m/s or more, at most {speed.BEFORE_BRAKING_S:g} s later decelerates by "
+        f"{speed.HARD_MPS2:g} m/s2 or more over {SLOPE_S:g} s, and stands (below {trial.STANDING_MPS:g} m/s) within "
+        f"{speed.STOP_S:g} s after that",
         "deceleration: stopping sight distance of AASHTO"),
     speed.highway_straight: (
         f"for {speed.HIGHWAY_S:g} s has {speed.HIGHWAY_MPS:g} m/s or more, is at most {speed.KEEPS_LANE_M:g} m from "
@@ -74,9 +74,10 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
     lane_motion.merge: (
         f"changes from a lane that within {lane_motion.ENDS_WITHIN_M:g} m joins the other one, or ends "
         f"{lane_motion.ENDS_EARLIER_M:g} m or more before it; or enters, at {lane_motion.MOVING_MPS:g} m/s or more, a "
-        f"lane in which two end and which is not on a ring, having been {lane_motion.JOIN_BESIDE_M:g} m or more beside "
-        f"it {lane_motion.JOIN_BACK_M:g} m before, or where the track begins, {lane_motion.LEAST_HISTORY_M:g} m or "
-        f"more before, with a turn of at most {_degrees(lane_motion.JOIN_TURN_RAD)}; a vehicle at "
+        f"lane that is not on a ring and in which two lanes end. In the second case it was "
+        f"{lane_motion.JOIN_BESIDE_M:g} m or more beside that lane {lane_motion.JOIN_BACK_M:g} m before it entered (or "
+        f"at the start of its track, if that is {lane_motion.LEAST_HISTORY_M:g} m or more before), and has turned by "
+        f"at most {_degrees(lane_motion.JOIN_TURN_RAD)} since. In both cases, a vehicle at "
         f"{lane_motion.MOVING_MPS:g} m/s or more is on the lane ahead or behind with a gap of at most "
         f"{lane_motion.MERGE_GAP_S:g} s or {lane_motion.MERGE_GAP_M:g} m",
         ""),
@@ -100,16 +101,17 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
         f"{trial.PARKED_S:g} s or more, {trial.PARKED_BESIDE_M:g} m or more from the centres of all lanes",
         ""),
     roadside.pedestrian_crossing: (
-        f"reaches a place that a pedestrian has crossed at most {roadside.WALKING_S:g} s before; at most "
-        f"{roadside.WALKING_S:g} s before that, or since, it has slowed down from {roadside.YIELD_MPS:g} m/s or more "
-        f"to {roadside.YIELD_MPS:g} m/s or less, and by {100 * roadside.YIELD_SHARE:g}% or more",
+        f"reaches a place at most {roadside.WALKING_S:g} s after a pedestrian has crossed its way there; between "
+        f"{roadside.WALKING_S:g} s before that crossing and its own arrival it has slowed down from "
+        f"{roadside.YIELD_MPS:g} m/s or more to {roadside.YIELD_MPS:g} m/s or less, and by "
+        f"{100 * roadside.YIELD_SHARE:g}% or more",
         ""),
     lane_motion.cut_in: (
         f"another vehicle changes lanes to its path, while this one changes none: at most {lane_motion.CUT_IN_S:g} s "
-        f"before the line between the "
-        f"lanes it is {lane_motion.BESIDE_M:g} m or more beside the path, at most {lane_motion.CUT_IN_S:g} s after the "
-        f"line {lane_motion.IN_PATH_M:g} m or less, with a gap of at most {lane_motion.CUT_IN_GAP_S:g} s at "
-        f"{lane_motion.CUT_IN_MPS:g} m/s or more and headings that differ by at most "
+        f"before it crosses the line between the lanes, the other one is {lane_motion.BESIDE_M:g} m or more beside the "
+        f"path; at most {lane_motion.CUT_IN_S:g} s after that, it is {lane_motion.IN_PATH_M:g} m or less from the "
+        f"path, with a gap of at most {lane_motion.CUT_IN_GAP_S:g} s at {lane_motion.CUT_IN_MPS:g} m/s or more and "
+        f"headings that differ by at most "
         f"{_degrees(lane_motion.SAME_WAY_RAD)}; it stays within {lane_motion.STILL_IN_PATH_M:g} m for "
         f"{lane_motion.STAYS_S:g} s",
         ""),
@@ -120,11 +122,12 @@ _DEFINITIONS: dict[Predicate, tuple[str, str]] = {
         f"{lane_motion.OVERTAKING_S:g} s, and the other one at {lane_motion.MOVING_MPS:g} m/s or more",
         ""),
     roadside.narrow_passage: (
-        f"drives {roadside.NARROW_LENGTH_M:g} m or more between road edges or parked cars that are at most "
-        f"{roadside.NARROW_M:g} m apart, but for gaps of up to {roadside.GAP_M:g} m, after {roadside.WIDE_M:g} m or "
-        f"more in the {roadside.WIDE_BEFORE_M:g} m before, and has {roadside.PASSING_MPS:g} m/s or more at some time; "
-        f"within {roadside.ONCOMING_S:g} s, a vehicle whose heading differs by {_degrees(roadside.ONCOMING_RAD)} or "
-        f"more is at a place there, within {roadside.SAME_PLACE_M:g} m",
+        f"drives {roadside.NARROW_LENGTH_M:g} m or more through a passage at most {roadside.NARROW_M:g} m wide between "
+        f"road edges or parked cars (gaps up to {roadside.GAP_M:g} m long count as passage), with a place "
+        f"{roadside.WIDE_M:g} m or more wide in the {roadside.WIDE_BEFORE_M:g} m before it, and has "
+        f"{roadside.PASSING_MPS:g} m/s or more at some time; within {roadside.ONCOMING_S:g} s before or after, a "
+        f"vehicle whose heading differs by {_degrees(roadside.ONCOMING_RAD)} or more is within "
+        f"{roadside.SAME_PLACE_M:g} m of a place there",
         ""),
     turning.u_turn: (
         f"turns by {_degrees(*turning.U_TURN_RAD)} within {turning.U_TURN_M:g} m, from a place "

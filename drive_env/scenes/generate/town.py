@@ -22,9 +22,9 @@ PARAMETERS = {
     "block_m": Parameter(95.0, "m", "mean distance of neighbouring junctions", 80.0, 300.0),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.5),
     "lights": LIGHTS,
-    "light_probability": Parameter(0.0, "1", "of a junction of three or four arms, to have lights", 0.0, 1.0),
-    "stop_probability": Parameter(0.0, "1", "of such a junction, to have stop signs on its minor road", 0.0, 1.0),
-    "roundabout_probability": Parameter(0.0, "1", "of such a junction, to be a roundabout", 0.0, 1.0),
+    "light_probability": Parameter(0.0, "1", "probability that a junction of three or four arms has lights", 0.0, 1.0),
+    "stop_probability": Parameter(0.0, "1", "probability that the minor road of one has stop signs", 0.0, 1.0),
+    "roundabout_probability": Parameter(0.0, "1", "probability that such a junction is a roundabout", 0.0, 1.0),
 }
 
 TOWN_VARIATION = 0.1
