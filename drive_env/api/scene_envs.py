@@ -11,7 +11,7 @@ from ..scenes.generate import CONFIG_OF
 from ..scenes.generate.forks import FRAME_S as GENERATED_DT_S
 
 REWARD = {"goal": 1.0, "collision": -1.0, "offroad": -1.0}
-"""Of all scenes, beside their progress: an infraction costs what HighwayEnv's collisions do."""
+"""Weights of every env, in addition to its progress term. An infraction costs what a collision costs in HighwayEnv."""
 
 LANES = {"idm_lane_changes": True}
 """Where rule-based vehicles have lanes to change to."""
@@ -20,7 +20,8 @@ SIGNS = {"traffic_controls": True, "observation": {"controls": 4}}
 """Where a scene has signs: rule-based vehicles obey them, and the agent observes them."""
 
 STANDS = {"others": "static", **CONFIG_OF["parking"]}
-"""In a parking lot the others stand: where its goal is a bay, the first agent is ahead of those that arrive."""
+"""In a parking lot all other cars stand still. If the agent is to park, it starts ahead of the other cars that arrive,
+so they do not block it."""
 
 LAPS = {"on_goal": "next", "goal_radius_m": 8.0}
 """On a circuit goals follow one another, 40 m apart. With this radius an agent reaches a goal from either of the two

@@ -14,8 +14,8 @@ SPACING_M = (2.5, 5.0)
 """Between the centres of lanes side by side: widths of 2.5 to 5 m."""
 
 CENTRED_M, HALF_CHANGE_S = 0.75, 6.0
-"""A lane change begins and ends so near to the centres of its lanes, each at most so long before and after the line
-between them is crossed: Toledo and Zohar (2007) found changes of 1 to 13 s."""
+"""A lane change begins and ends within `CENTRED_M` of the centres of its two lanes, each at most `HALF_CHANGE_S` from
+the time at which the line between them is crossed: Toledo and Zohar (2007) found changes of 1 to 13 s."""
 
 MOVING_MPS = 2.0
 """Vehicles that are slower do not take part: they manoeuvre, or stand."""
@@ -24,8 +24,8 @@ PARALLEL_RAD, SAME_WAY_RAD = np.radians(20.0), np.radians(30.0)
 """Between lanes side by side, and between vehicles that drive the same way."""
 
 JOIN_BACK_M, JOIN_BESIDE_M, JOIN_TURN_RAD = 30.0, 2.0, np.radians(45.0)
-"""Where lanes join, one that merges is this far before the join at least so far beside the lane that it joins, and
-turns by less than at a junction."""
+"""Where lanes join, a merging vehicle is, `JOIN_BACK_M` before the join, at least `JOIN_BESIDE_M` beside the lane that
+it joins. From there to the join it turns by at most `JOIN_TURN_RAD`, less than at a junction."""
 
 LEAST_HISTORY_M = 15.0
 """A track that begins nearer to the join does not show from where the vehicle came; one that begins between this and
@@ -38,8 +38,9 @@ MERGE_GAP_S, MERGE_GAP_M = 3.0, 20.0
 """To a vehicle ahead or behind on the lane that is joined: the largest time gap, and at low speeds the largest gap."""
 
 CUT_IN_MPS, CUT_IN_GAP_S, CUT_IN_S = 5.0, 2.0, 4.0
-"""The vehicle behind drives at least so fast; the gap to it is at most so long when the other one has arrived in front
-of it; and at most so long before and after the line between the lanes, the other one is beside its path, and in it."""
+"""The vehicle behind drives at `CUT_IN_MPS` or more. At most `CUT_IN_S` before the other one crosses the line between
+the lanes, it is beside the path of the vehicle behind; at most `CUT_IN_S` after that, it is in that path, with a time
+gap of at most `CUT_IN_GAP_S`."""
 
 BESIDE_M, IN_PATH_M, STILL_IN_PATH_M = 2.5, 1.0, 1.5
 """From the path of a vehicle to the centre of another one that is beside it, of one that arrives in it, and of one that
@@ -53,7 +54,8 @@ OTHER_ROAD_M = 30.0
 """A vehicle farther from all places of another one drives on another road, and does not overtake it."""
 
 OVERTAKING_S, PASSING_M, SAME_LANE_M = 30.0, 1.8, 1.2
-"""Overtaking takes at most so long; beside the other vehicle, and behind and in front of it, from its path."""
+"""Longest duration of overtaking; least distance from the path of the other vehicle while beside it; largest one while
+behind it and in front of it."""
 
 
 class LaneChange(NamedTuple):

@@ -13,8 +13,8 @@ PARKED_COUNT, PARKED_GAP_M, PASSING_MPS = 2, 2.0, 2.0
 """Parked cars are passed, with at most so much between the boxes, at this speed or more."""
 
 WALKING_S, YIELD_SHARE, YIELD_MPS = 8.0, 0.5, 3.0
-"""A pedestrian is at most so long before the vehicle where their ways cross; meanwhile, or as long before, the
-vehicle slows down to this share of its speed, and to this speed."""
+"""The vehicle reaches the place where a pedestrian crossed its path at most `WALKING_S` later. Between `WALKING_S`
+before the crossing and that time it slows down to `YIELD_SHARE` of its speed or less, and to `YIELD_MPS` or less."""
 
 NARROW_M, WIDE_M = 4.0, 5.5
 """Between road edges or standing cars, at a narrow passage and before it: one lane, and two narrow ones."""
@@ -30,7 +30,7 @@ RAY_M = 8.0
 """Edges farther to the side do not matter."""
 
 ONCOMING_RAD, SAME_PLACE_M = np.radians(150.0), 1.5
-"""An oncoming vehicle drives the other way, on the same place: there is no other one."""
+"""An oncoming vehicle drives the other way through the same place: the passage has room for one car only."""
 
 KERB_M, KERB_RAD = (PARKED_BESIDE_M, 4.0), np.radians(30.0)
 """A car at the roadside is so far beside the centre of the lane, about along it."""

@@ -16,10 +16,11 @@ STOP_FROM_MPS, BEFORE_BRAKING_S, STOP_S = 5.0, 1.0, 4.0
 from 13.6 m/s."""
 
 HIGHWAY_MPS, HIGHWAY_S = 20.0, 5.0
-"""HighwayEnv rewards speeds from 20 m/s; and for how long."""
+"""Least speed, from which on HighwayEnv rewards it, and the time for which the vehicle has it."""
 
 STRAIGHT_RAD, KEEPS_LANE_M = np.radians(5.0), 1.0
-"""Of the heading in this time: a bend of radius 600 m turns by 10 degrees. And from the centre of the lane."""
+"""Largest change of the heading in `HIGHWAY_S`, half of that in a bend of radius 600 m at 20 m/s; largest distance from
+the centre of the lane."""
 
 
 def hard_stop(trial: Trial, track: Track) -> bool:

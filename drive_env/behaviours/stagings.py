@@ -33,7 +33,8 @@ CAR_M = 5.0
 """Length of a long car: with it, a headway between cars becomes a distance of their centres."""
 
 BEFORE_LEAD_M = 25.0
-"""From the goal of the subject to where the car ahead is at last: the subject reaches it while that car is ahead."""
+"""Distance from the goal of the subject to the final position of the car ahead, so that the subject reaches its goal
+while that car is ahead."""
 
 PARKED_PITCH_M = 7.0
 """Distance of the centres of cars parked in a row: the room that each needs to get out, and that of a parking bay."""
@@ -42,10 +43,11 @@ FRONT_GAP_M = 12.0
 """How far in front of the other car, between the centres, overtaking ends: 7 m between the boxes."""
 
 ONCOMING_MPS = 15.0
-"""Speed of oncoming cars on the road on which others overtake: those of 54 km/h are not hurried."""
+"""Speed of oncoming cars on the road on which others overtake: 54 km/h, well below its limit, `ROAD_MPS`."""
 
 OVERTAKING_S = 16.0
-"""Longer than the subject is on the oncoming lane: oncoming cars are so far away when it begins."""
+"""Longer than the subject takes from frame 0 until it is back on its lane: in frame 0, oncoming cars are more than this
+time away from the place where it is back."""
 
 PASSING_MPS = 7.0
 """Speed of cars that drive past a row of parked ones: a little less than the limit."""

@@ -12,8 +12,8 @@ SIGN_MPS, SIGN_ZONE_M = lib.DRV_STOP_CMPS / 100, float(lib.DRV_STOP_ZONE_M)
 """A vehicle has stopped at a sign if it is slower than this, this near to the line: the core's rule for violations."""
 
 QUEUE_M, RED_S, GO_MPS = 40.0, 1.0, 2.0
-"""A vehicle stands at red for a time on its way to the line, at most so far before it, in a queue of five; and its
-speed after it has crossed the line."""
+"""A vehicle that waits at red stands at most `QUEUE_M` before the line, the length of a queue of five, for `RED_S` or
+more; after it has crossed the line, it drives at `GO_MPS` or more."""
 
 GO_S = 3.0
 """How long after the line it has this speed."""

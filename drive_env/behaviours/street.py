@@ -44,7 +44,7 @@ class Actor(NamedTuple):
         size_m: length, width and height.
         x_m, y_m, vx_mps, vy_mps: its motion.
         heading_rad: None for the direction of the motion.
-        goal_m: None for where it is at last. An actor with a goal is driven: only its first frame counts.
+        goal_m: None for its last position. An actor with a goal is driven: only its first frame counts.
     """
 
     kind: str
@@ -144,7 +144,7 @@ def _objects(actors, frames, length_m):
     for index, actor in enumerate(actors):
         if actor.goal_m is not None:
             valid[1:, index] = False
-    # The goal of an actor that has none is the place where it is at last.
+    # The goal of an actor that has none is its position in its last valid frame.
     last = frames - 1 - np.argmax(valid[::-1], axis=0)
     at_last_m = np.stack([one[last, np.arange(len(actors))] for one in (x_m, y_m)], axis=1)
     goal_m = [at_last_m[index] if actor.goal_m is None else actor.goal_m for index, actor in enumerate(actors)]

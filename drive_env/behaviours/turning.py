@@ -25,12 +25,14 @@ REVERSE_MPS = -0.5
 """Faster reversing is manoeuvring, and no turn."""
 
 CONFLICT_M, CONFLICT_S = 2.0, 6.5
-"""Two vehicles are in conflict if their centres pass one place, so near to each other, within this time. Critical
-gaps at junctions without lights are 4.1 to 7.1 s in the Highway Capacity Manual."""
+"""Two vehicles are in conflict if the centre of one passes within `CONFLICT_M` of a place of the other's centre, at
+most `CONFLICT_S` before or after it. Critical gaps at junctions without lights are 4.1 to 7.1 s in the Highway Capacity
+Manual."""
 
 CONFLICT_MPS, APPROACH_M, APPROACH_BESIDE_M, APPROACH_RAD = 2.0, 12.0, 3.0, np.radians(45.0)
-"""The other one drives at least so fast. So far before that place it was so far from the way of the one that turns, and
-its direction differed so much from that of the other one before the turn."""
+"""The other vehicle drives at `CONFLICT_MPS` or more. `APPROACH_M` before that place it was `APPROACH_BESIDE_M` or more
+from the path of the turning vehicle, and its heading differed by `APPROACH_RAD` or more from that of the turning
+vehicle before the turn."""
 
 RING_RAD = np.radians(60.0)
 """Least turn on the ring of a roundabout: less than to the first exit of four."""

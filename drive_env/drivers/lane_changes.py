@@ -165,7 +165,8 @@ class LaneNet:
         """Returns `paths` with the path along `group` appended, which changes to the last of them; None if there is no
         window.
 
-        A vehicle that gets to the lanes `after` behind the place where they leave another lane has missed their path.
+        A vehicle that gets to the lanes `after` only beyond the place where they leave another lane has missed their
+        path.
         Where that other lane goes on beside the path, and so leaves more room for the change, it is a path of its own.
         """
         ways = [paths]
@@ -267,7 +268,7 @@ def _stations(line):
 def _side_by_side(points_m, ahead, line, nearest_m=BESIDE_RANGE_M[0]):
     """Of each point with its direction: the place along another line, and whether that is a lane beside it there.
 
-    It is at least `nearest_m` away; 0 also takes places where one lane is still the other, which it leaves.
+    The other line is at least `nearest_m` away; with 0, places before a fork, where both are still one, count too.
     """
     step, length_m, share, distance_m = _projection(points_m, line)
     best = distance_m.argmin(axis=1)

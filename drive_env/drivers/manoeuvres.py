@@ -22,8 +22,8 @@ REAR_SHARE = 0.5
 """From the middle of a car, which is midway between its axles, to the rear axle, in wheelbases."""
 
 MARGINS_M = ((0.35, 2), (0.25, 3), (0.15, 5), (0.1, 6))
-"""Room between a car and everything else, and in how many turns it has to become parallel with so much of it. Wider
-margins are tried first. A car is up to 6 cm off its path."""
+"""Room between a car and everything else, and the most turns in which the car may become parallel while it keeps that
+room. Wider margins are tried first. A car is up to 6 cm off its path."""
 
 LINE_STEP_M, LINE_LIMIT_M = 0.2, 8.0
 """Lengths of the line that are tried."""
@@ -130,7 +130,7 @@ def pull_out(car: Car, pose: tuple[float, float, float], onward: int, x_limit_m:
         pose: x, y and heading of the rear axle in the bay.
         onward: 1 for a car that leaves and drives on forwards; -1 for one that arrives and drives the pieces reversed:
             its line to the middle leads back.
-        x_limit_m: where the pieces have to end, at most so far onward.
+        x_limit_m: upper bound of `onward` times the x at which the pieces end.
         obstacles: sets of what the car must not touch; for every margin one set after the other is tried.
 
     Returns:
@@ -151,7 +151,7 @@ def is_free(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray
 def touching(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray:
     """For each pose and box, whether the box is in the car or nearer to one of its sides than the margin.
 
-    Two rectangles are apart if they are in the direction of a side of one of them (separating axes).
+    Two rectangles are apart if their projections on the direction of a side of one of them are (separating axes).
     """
     cosine, sine = np.cos(poses.heading_rad)[..., None], np.sin(poses.heading_rad)[..., None]
     box_cosine, box_sine = np.cos(boxes.heading_rad), np.sin(boxes.heading_rad)

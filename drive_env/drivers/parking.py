@@ -25,7 +25,7 @@ class ParkingDriver(RuleBasedDriver):
       are obstacles.
     * **Control.** Curvature of the path, with feedback of the errors of place and heading of the rear axle. Lanes are
       driven at their limits, the rest at 1.2 m/s. The car stops in the middle of its bay.
-    * **Order.** None drives onto the rest of the way of an agent that goes first, nor into one that stands: see
+    * **Order.** No agent drives onto the remaining path of one that goes before it, nor into one that stands: see
       `parking_order.py`.
 
     An agent for which there is no way, or no room, stands. Vehicles that move by themselves are ignored. The actions

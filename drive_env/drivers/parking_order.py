@@ -15,8 +15,9 @@ PLACE_M = 0.5
 """Distance of the places of a path that are compared."""
 
 GAP_M, STANDING_GAP_M = 0.3, 0.08
-"""Between two cars that drive, at least, and from one at its start or goal. Paths keep a margin wider than the second
-from the bays of others, so that no car is on the way of another one before it leaves its bay."""
+"""Least gap between two cars that drive, and from a driving car to one that stands at its start or goal. Paths keep a
+margin wider than the second from the bays of others, so that no car is on the way of another one before it leaves its
+bay."""
 
 
 class Order:
@@ -27,9 +28,9 @@ class Order:
 
     Attributes:
         places: how many places the longest path has.
-        remaining, there: (agents, agents, places, places / 8) uint8, bits: for agents i and j and a place of j, at
-            which places of i it would be in the way of j, from that place to the goal of j, or just there. `remaining`
-            has none where j does not go first.
+        remaining, there: (agents, agents, places, places / 8) uint8. For agents i and j and a place of j, bits of the
+            places of i at which i would be in the way of j: in `there`, of j at that place; in `remaining`, of j
+            anywhere from that place to its goal. `remaining` has none where j does not go first.
     """
 
     def __init__(self, cars: list[Car], paths: list[DrivePath]) -> None:

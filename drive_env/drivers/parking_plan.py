@@ -32,8 +32,8 @@ STOP_M, HOLD_M = 0.06, 0.5
 """From the end of such a part, and from the way of another car, to where the car brakes fully."""
 
 REACH_SPARE = 3
-"""Poses ahead among which a car is searched beyond those that its speed leads to: it may speed up in a step, and be off
-its path."""
+"""Poses ahead, beyond those that its speed leads to, among which the place of a car is searched for: it may speed up in
+a step, and be off its path."""
 
 HEADING_M = 2.0
 """Metres by which a place with a heading of 1 rad more is farther away, in a search over a whole path."""
@@ -219,8 +219,8 @@ def acceleration_mps2(plan: Plan, axles: Axles, at: np.ndarray, free_m: np.ndarr
     room_m = np.maximum(free_m - np.abs(speed_mps) * dt_s, 0.0)
     wanted_mps = np.minimum(wanted_mps, np.sqrt(2.0 * COMFORTABLE_BRAKING_MPS2 * room_m))
     wanted_mps = np.where(remaining_m(plan, axles, at) < STOP_M, 0.0, wanted_mps)
-    # Brakes may be full, also before a change of gear. A car that is to stand brakes so hard that it does after a step,
-    # since the nearest of few accelerations can be none; a step does not pass through rest.
+    # Brakes may be full, also before a change of gear. A car that is to stand brakes fully, since with few bins the
+    # acceleration nearest to a slight braking can be 0; a step does not pass through rest.
     change_mps2 = np.where(wanted_mps < STILL_MPS, -FULL_BRAKING_MPS2, (wanted_mps - speed_mps) / dt_s)
     change_mps2 = np.where((wanted_mps < STILL_MPS) & (speed_mps <= 0.0), -speed_mps / dt_s, change_mps2)
     return gear * np.where(speed_mps >= 0.0, np.minimum(change_mps2, THROTTLE_MPS2), change_mps2)

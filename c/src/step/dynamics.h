@@ -31,8 +31,8 @@ typedef struct drv_motion_block {
     /* held during the step; the controls are those of the model's row in DRV_DYNAMICS, in that order */
     float control[DRV_ACTION_DIMENSIONS][DRV_MOTION_BLOCK], wheelbase_m[DRV_MOTION_BLOCK];
     float friction[DRV_MOTION_BLOCK]; /* coefficient of friction between tyres and road */
-    /* after the step; acceleration (above) and yaw rate are means over the step, with the limits applied, but in
-     * DRV_JERK the acceleration is that at its end, and in DRV_SINGLE_TRACK the yaw rate */
+    /* after the step; acceleration (above) and yaw rate are means over the step, with the limits applied. Two are
+     * values at the end of the step instead: the acceleration in DRV_JERK, and the yaw rate in DRV_SINGLE_TRACK. */
     float cos_heading[DRV_MOTION_BLOCK], sin_heading[DRV_MOTION_BLOCK], yaw_rate_radps[DRV_MOTION_BLOCK];
 } drv_motion_block;
 

@@ -10,20 +10,21 @@
 #include "step/stopping.h"
 
 /* An agent passes a vehicle that drives, but slower than this share of the path's speed; a standing one may wait for
- * something. It passes it where it is as near as the agent drives in passing_reach_s, and passing_reach_m. */
+ * something. It begins once the gap is at most the distance driven in passing_reach_s plus passing_reach_m. */
 static const float slow_share = 0.75f, least_passed_mps = 2.0f, passing_reach_s = 2.0f, passing_reach_m = 10.0f;
 /* An agent is on the oncoming lane as soon as it is so far beside its path; one this near to its path is back. */
 static const float moved_out_m = 0.5f, moved_in_m = 0.3f;
-/* It is back on its lane this far ahead of the vehicle that it passed; it passes two vehicles at once that leave less
- * room between them than this behind the first one, and to brake behind it with closing_braking_mps2. */
+/* The agent is back on its lane this far ahead of the vehicle that it passed. It passes two vehicles at once if the
+ * room between them is less than its length, this distance at both ends, and the distance in which it brakes to the
+ * speed of the one ahead with closing_braking_mps2. */
 static const float landing_m = 5.0f, closing_braking_mps2 = 3.0f;
 enum { PASSED_VEHICLES = 4 }; /* at once, at most */
 /* The forecast: for out_s it moves out at its speed, then it accelerates, by less than a free vehicle does. */
 static const float out_s = 1.2f, passing_mps2 = 2.0f;
-/* When it has passed, an oncoming vehicle is still so far away that they meet after this time: it is back by then. An
- * agent that is on the oncoming lane turns back where it would be less than the second one. */
+/* When the agent has passed, at least clear_s must be left until it would meet an oncoming vehicle; it gets back to its
+ * lane in that time. An agent already on the oncoming lane turns back where less than least_clear_s would be left. */
 static const float clear_s = 1.2f, least_clear_s = 0.5f;
-/* It has passed so long before its goal, and so is back in its lane there. */
+/* It has passed at least this long before it reaches its goal, so that it is back in its lane there. */
 static const float goal_room_s = 1.0f;
 /* A vehicle is on the path if it is at most this far beside it; on the oncoming lane if it is farther, up to that
  * distance beyond its middle. */
@@ -75,7 +76,7 @@ static bool is_in_range(const drv_world *world, const drv_on_map *on_map, int32_
     return other != agent && dx * dx + dy * dy < range_m * range_m && !drv_is_apart(world, agent, other);
 }
 
-/* Whether the front of a vehicle is farther ahead than where an agent has room to land ahead of it. */
+/* Whether a vehicle is still too far ahead for an agent to have room to land in front of it. */
 static bool is_ahead_of_landing(const drv_world *world, int32_t agent, path_vehicle found) {
     return found.ahead_m > -half_lengths_m(world, agent, found.index) - landing_m;
 }
@@ -163,7 +164,8 @@ static float lane_remaining_m(const drv_lane_driver *driver, const drv_driven *o
     return (float)(point - first) * drv_path_pitch_m;
 }
 
-/* Whether the road ahead allows it: the oncoming lane goes on, no stop line is there, and the goal is behind it. */
+/* Whether the road ahead allows it: the oncoming lane goes on, no stop line is on the way, and the goal lies beyond the
+ * place where the agent is back. */
 static bool has_road(const drv_lane_driver *driver, const drv_driven *own, manoeuvre needed, float top_mps) {
     const float driven_m = needed.driven_m + clear_s * top_mps;
     /* where the lane ends, a vehicle may come from there that is not in range yet */
