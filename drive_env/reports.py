@@ -1,4 +1,4 @@
-"""Reports of a batch: metrics, the time of each phase, and events that hold in a scene's start state."""
+"""Reports of a batch: metrics, the time of each phase, and agents that start in contact, on an edge or in a goal."""
 
 from __future__ import annotations
 
@@ -149,8 +149,8 @@ def phase_seconds(core: NativeBatch, on: bool) -> dict[str, float]:
 
 
 def full_report(scene: Scene, roles: Roles, config: DriveConfig) -> Report:
-    """A copy of the report of a scene's roles, with counts of its special parts, and of the agents for which an event
-    holds at the start."""
+    """A copy of the report of a scene's roles, with counts of its special parts, and of agents that start in contact,
+    on a road edge or in their goals."""
     report = Report(dict(roles.report.dropped), dict(roles.report.imputed), list(roles.report.notes))
     report.notes += [*_controls_note(scene, config), *_drawn_notes(scene)]
     alone = NativeBatch(config, "auto", (roles,), num_worlds=1, seed=0, threads=1, world_ids=np.zeros(1, np.int64),

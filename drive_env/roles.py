@@ -220,7 +220,8 @@ def listed_goal(lists: GoalListsInUse, agent: int, number: int) -> int:
 def _can_follow_rules(scene: Scene, frames: Frames) -> np.ndarray:
     """(n,) bool: vehicles that drive forwards in the log. Those that stand or reverse keep to it.
 
-    Where there is no log, all vehicles but those marked to replay one, which are parked: those on no lane stand.
+    Where there is no log: all vehicles except parked ones, which are marked for log replay. A rule-based vehicle that
+    is on no lane stands.
     """
     vehicle = scene.objects.kind == OBJECT_KIND_CODES["vehicle"]
     if len(frames.valid) == 1:

@@ -22,7 +22,7 @@ options = parser.parse_args()
 scenes = [generate_scene("intersection", seed=seed, agents=4, arm_length_m=24.0, lanes=1) for seed in range(8)]
 config = DriveConfig(trial_steps=40, dt_s=0.3, goal_radius_m=4.0, observation={"partners": 3, "roads": 8},
                      on_collision="ignore", on_offroad="ignore", reward=RewardConfig(collision=0.0, offroad=0.0))
-# The wrapper derives its spaces from the agents of the first reset, so every scene must fill all agents.
+# The wrapper derives its spaces from the agents of the first reset, so no scene may leave an agent absent.
 register_env("drive", lambda _: ParallelPettingZooEnv(parallel_env(scenes, config)))
 
 algorithm = (

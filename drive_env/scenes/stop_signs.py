@@ -25,8 +25,8 @@ SAME_COS = 0.94
 """Lanes that differ by less than 20 degrees lead to a junction from one side."""
 
 NEXT_LANE_M, NEXT_AHEAD_M = 5.0, 6.0
-"""A sign also applies to each further lane from that side whose centre line is so near to that of the lane before, and
-whose end is so near to that of the nearest lane."""
+"""A sign also applies to further lanes from that side: each at most `NEXT_LANE_M` from the lane before, with its end at
+most `NEXT_AHEAD_M` ahead of or behind that of the nearest lane."""
 
 AMBIGUOUS_M = 1.0
 """If lanes from two sides end beside a sign, and their distances to its right differ by less, it applies to none."""

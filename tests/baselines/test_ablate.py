@@ -114,7 +114,7 @@ def test_an_optimum_is_a_mean_over_scenes_or_not_known():
     ("gates", gates(3, seeds=[0]), {"gates": 3}), ("occluded_crossing", occluded_crossing(seeds=[0]), {}),
     ("hidden_closure", hidden_closure(1, seeds=[0]), {"closed": 1})])
 def test_the_optimum_of_a_preset_is_that_of_its_task(name, task, parameters):
-    """None is known of the runs before it, which hide less or reward more."""
+    """No optimum is known for the runs that it starts from, which hide less or reward more."""
     env = replace(PRESETS[name].env, drive=task.config, scene_parameters=parameters)
     found = optimal_curves(env, [])
     assert found == {knowledge: pytest.approx(scores) for knowledge, scores in task.optimal_scores.items()}

@@ -101,7 +101,7 @@ def test_a_merge_leaves_a_lane_that_ends_30_m_before_the_other_one(end_m, is_fou
 
 @pytest.mark.parametrize("behind_m, is_found", [(23.5, True), (27.0, False)])
 def test_a_slow_merge_is_within_20_m_of_another_vehicle(behind_m, is_found):
-    """Between the boxes, at 3 m/s, with which 3 s are less."""
+    """Between the boxes; at 3 m/s the other limit, 3 s, is shorter: 9 m."""
     car, other = changing(3.0, 10.0, 20.0, 3.5), straight(3.0, 10.0, 3.5, start_m=-behind_m)
     assert shows("merge", [LEFT, SHORT], [car, other]) == [0] * is_found
 
@@ -243,7 +243,8 @@ def test_a_cut_in_is_seen_for_1_s(duration_s, is_found):
 
 @pytest.mark.parametrize("leaves_m, is_found", [(112.0, True), (106.0, False)])
 def test_a_vehicle_that_arrives_late_stays_for_1_s_as_well(leaves_m, is_found):
-    """It is within 1 m 3.9 s after the line, at x = 100.6 m; most of the second after that is beyond the 4 s."""
+    """It comes within 1 m of the path at x = 100.6 m, 3.9 s after it crosses the line; most of the next second is
+    beyond the 4 s."""
     x_m = 15.0 + 10.0 * times(30.0)
     y_m = np.interp(x_m, [30.0, 60.0, 62.0, 100.0, 101.0], [3.5, 2.6, 1.5, 1.5, 0.7])
     y_m = y_m + np.interp(x_m, [leaves_m, leaves_m + 1.0], [0.0, 1.2])

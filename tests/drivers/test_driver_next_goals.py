@@ -64,7 +64,8 @@ def test_act_all_equals_act_of_every_world_where_worlds_have_different_goals():
 
 
 def test_the_path_from_a_goal_on_is_that_of_the_world_and_of_the_trial():
-    """In world 0, and then in the second trial of world 1, agents reach the first goal elsewhere, by up to 2 m."""
+    """The worlds are steered to opposite sides, and to the other side in the second trial, so that agents reach the
+    first goal at different places within its radius of 2 m."""
     scene = listed(stage([driver(speed_mps=8.0, goal_m=(25.0, 0.0))]), {0: [(60.0, 25.0), (90.0, 60.0)]})
     config = DriveConfig(trial_steps=60, max_trials=2, goal_radius_m=2.0, **NEXT)
     with Batch(scene, num_worlds=2, config=config) as batch:
@@ -112,7 +113,7 @@ def test_an_agent_keeps_its_path_as_another_one_reaches_a_goal():
 
 
 def test_a_driver_does_not_drive_to_goals_that_the_config_hides():
-    """Whichever goals are drawn, cars drive the same, to that of the scene, as long as none has reached one."""
+    """Whichever goals are drawn, all cars drive alike, to the scene's own goal, until a car reaches a goal."""
     places_m = []
     for on_goal in ("next", "remove"):
         config = DriveConfig(trial_steps=200, on_goal=on_goal, action_type="continuous",

@@ -105,7 +105,7 @@ def test_cars_that_come_from_four_arms_at_once_all_pass(has_signs):
 
 
 def test_a_junction_without_room_behind_it_is_kept_clear_for_others():
-    """Cars stand for ever behind the crossing, on both lanes of the street, and others come later from two arms."""
+    """Cars stand for ever just past the crossing, on both lanes of the street, and others come later from two arms."""
     wall = [parked(10.0, -2.0), parked(10.0, 1.5)]
     cars = [agent_on_arm(0, 40.0, 8.0), agent_on_arm(1, 58.0, 6.0), agent_on_arm(3, 58.0, 2.0)]
     outcomes, found, _ = drive(on_lanes([*cars, *wall], FOUR_ARMS), 300)

@@ -213,7 +213,7 @@ def test_a_config_in_which_it_cannot_drive_is_refused(changed, sentence):
 
 
 def test_a_place_on_a_path_near_itself_does_not_depend_on_cars_of_other_worlds():
-    """A path of two laps of a circle: a slow car in the first one is not in the second one, 5 cm nearer to it."""
+    """A path of two laps of a circle: a slow car's place stays in the first lap, though the second is 5 cm nearer."""
     angle_rad = np.linspace(0.0, 4 * math.pi, 300)
     radius_m = 2.0 + 0.05 * (angle_rad > 2 * math.pi)
     ones = np.ones(len(angle_rad))

@@ -83,7 +83,7 @@ def gap_between(a, b):
 
 
 def certain(gap):
-    """True or False where float32 must agree, None where it may not."""
+    """True or False where float32 must agree, None where it may differ."""
     return None if abs(gap) < 2e-3 else gap < 0
 
 

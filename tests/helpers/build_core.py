@@ -209,7 +209,8 @@ def _made(name: str, suffix: str, *command: str) -> str:
 
 
 def _kept(compiler: str) -> Path:
-    """The folder of what this compiler makes of the present C files; deletes those of earlier ones but the last."""
+    """The folder for what this compiler builds from the current C files. If it is new, all older folders of this
+    compiler but the newest are deleted."""
     # Read at every call: files may change while a session runs.
     digest = hashlib.sha256(_version(compiler))
     for source in sorted(path for folder in C_FOLDERS for path in (ROOT / folder).glob("**/*.[ch]")):

@@ -46,7 +46,7 @@ of goals."""
 
 
 def full_scene() -> Scene:
-    """A scene without empty sections, whose numbers differ from those of a new array."""
+    """A scene that fills every section of format 1.0, none of them with zeros alone, as in a new array."""
     # tracks with gaps
     rng = np.random.default_rng(3)
     frames, count = 5, 3

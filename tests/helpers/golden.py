@@ -181,7 +181,7 @@ ROLLOUTS = {
     "intersection/signs": {**IGNORE_ALL, "others": "idm", "agents_per_world": 6, "traffic_controls": True,
                            "on_stop_sign": "stop", "reward": {"stop_sign": -0.3}, "observation": {"controls": 4},
                            "action_type": "continuous"},
-    # Goals that are reached below a speed alone.
+    # Goals that are reached only at or below a given speed.
     "town/slow_goals": {**IGNORE_ALL, "on_goal": "remove", "goal_radius_m": 50.0, "goal_max_speed_mps": 3.0,
                         "action_type": "continuous"},
     # Roads above each other.

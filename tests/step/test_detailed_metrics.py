@@ -100,7 +100,8 @@ def test_the_gap_is_that_of_boxes_and_at_most_50_m():
 
 
 def test_progress_is_the_share_of_the_way_covered_at_the_end_and_at_most():
-    """20 m to a goal at its left: 10 m past the point nearest to it, sqrt(200) m are left of the way of sqrt(500) m."""
+    """The goal is 20 m ahead and 10 m to the left, sqrt(500) m away. After 30 m, 10 m past the point nearest to it, it
+    is sqrt(200) m away."""
     batch = batch_of(stage([driver(speed_mps=10.0, goal_m=(20.0, 10.0))]), detailed_metrics=True, trial_steps=30)
     for _ in range(30):
         batch.step([COAST_ACTION])

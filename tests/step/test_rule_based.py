@@ -243,7 +243,7 @@ def test_vehicles_of_opposite_directions_and_of_one_lane_do_not_wait_for_each_ot
 
 
 def test_a_vehicle_does_not_stop_on_a_junction_whose_exit_is_full():
-    """An agent stands behind the junction, so that one vehicle fits between it and the junction and a second does not;
+    """An agent stands past the junction, so that one vehicle fits between it and the junction and a second does not;
     a third one crosses."""
     actors = [on_arm(0, 20.0), on_arm(0, 30.0), on_arm(1, 60.0)]
     found = play(batch_of(on_lanes([driver(14.0, -2.0), *actors], FOUR_ARMS), **IDM), 400)

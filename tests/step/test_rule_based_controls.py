@@ -66,7 +66,7 @@ def test_a_vehicle_obeys_the_light_of_its_own_lane():
 
 @pytest.mark.parametrize("x_m", [-40.0, 30.0])
 def test_a_light_in_the_middle_of_a_lane_holds_vehicles_on_all_of_it(x_m):
-    """The line is behind the middle of the lane, where the second vehicle starts."""
+    """The line, at x = 50 m, is past the middle of the lane, x = -20 m; so is the second start."""
     scene = on_lanes([AWAY, parked(x_m, speed_mps=5.0)], [[(-100.0, 0.0), (60.0, 0.0)], [(60.0, 0.0), (200.0, 0.0)]],
                      [[1], []])
     found = play(batch_of(with_controls(scene, (LIGHT, LINE), states=[RED], lanes=[0]), **OBEYS), 300)

@@ -40,13 +40,13 @@ ROUTE_RANGE_M = (100.0, 260.0)
 """Farther, at 13.9 m/s and with stops, takes more than the 40 s of a trial. On short maps, any goal is drawn."""
 
 AHEAD_M, AHEAD_SHARE = (45.0, 100.0), 1 / 3
-"""Least way on streets before a car, and this share of the longest way on the map, within this range."""
+"""Least distance on streets ahead of a car: `AHEAD_SHARE` of the longest on the map, clamped to the range `AHEAD_M`."""
 
 OPEN_M = 20.0
-"""Of a street beside whose open end no car starts, so that there always is a clear goal."""
+"""No car starts within this distance of the open end of a street, so that there always is a clear goal."""
 
 BEFORE_LINE_M = 13.5
-"""From a car to a stop line, at least: it has a choice."""
+"""Least distance from a car to a stop line, so that it can still stop or drive on."""
 
 
 def block_specs(blocks: Any) -> tuple[BlockSpec, ...]:
@@ -121,7 +121,7 @@ def _starts(roads: LaneMap, streets: Sequence[int]) -> list[Span]:
     length_m = roads.samples.length_m
     goal_m = np.zeros(len(length_m))
     goal_m[streets] = length_m[streets]
-    # Metres of streets behind the end of each lane on the longest way, as far as they matter.
+    # Metres of streets beyond the end of each lane on the longest route, as far as they matter.
     low_m, high_m = AHEAD_M
     before, after = np.array(roads.links, np.int64).T
     beyond_m = np.zeros(len(length_m))

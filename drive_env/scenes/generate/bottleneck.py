@@ -18,7 +18,7 @@ TRIAL_STEPS = 400
 
 PARAMETERS = {
     "lanes": Parameter(4, "lanes", "lanes before the neck", 1, 6),
-    "neck_lanes": Parameter(1, "lanes", "lanes of the neck and behind it, at most `lanes`", 1, 6),
+    "neck_lanes": Parameter(1, "lanes", "lanes of the neck and beyond it, at most `lanes`", 1, 6),
     "approach_m": Parameter(100.0, "m", "length of the road before the first lane ends", 60.0, 300.0),
     "taper_m": Parameter(40.0, "m", "length over which each lane ends", 30.0, 80.0),
     "neck_m": Parameter(30.0, "m", "length of the neck", 20.0, 50.0),
@@ -29,7 +29,7 @@ PARAMETERS = {
 }
 
 EXIT_M = 60.0
-"""Road behind the neck, where the goals are."""
+"""Road beyond the neck, where the goals are."""
 
 TOLL_LIMIT_MPS = 3.0
 """That of MetaDrive's tollgate."""
@@ -55,13 +55,13 @@ def build(rng: Rng, agents: int, lanes: int, neck_lanes: int, approach_m: float,
     before, ends = end_lanes(roads, [ahead(taper_m) for _ in range(lanes - neck_lanes)], lanes, lane_width_m,
                              speed_limit_mps, after=first)
 
-    # The neck in two halves, with the booths in its middle, and the road behind it.
+    # The neck in two halves, with the booths in its middle, and the road beyond it.
     neck_mps = min(TOLL_LIMIT_MPS, speed_limit_mps) if toll else speed_limit_mps
     booths = roads.along(ahead(neck_m / 2), neck_lanes, lane_width_m, neck_mps, after=before)
     for lane in ends:
         roads.link(lane, booths[-1])
-    behind = roads.along(ahead(neck_m / 2), neck_lanes, lane_width_m, neck_mps, after=booths)
-    goals = roads.along(ahead(EXIT_M), neck_lanes, lane_width_m, speed_limit_mps, after=behind)
+    beyond = roads.along(ahead(neck_m / 2), neck_lanes, lane_width_m, neck_mps, after=booths)
+    goals = roads.along(ahead(EXIT_M), neck_lanes, lane_width_m, speed_limit_mps, after=beyond)
     if toll:
         for lane in booths:
             roads.control("stop", (lane,))

@@ -23,7 +23,8 @@ FIRST_M = 50.0
 """Length of the road before the first block: that of MetaDrive."""
 
 TRIES, MEAN_TRIES = 6, 40
-"""Of a block, before the one before it is tried again; and of all blocks, for each block of the map."""
+"""Tries of a block before the one before it is tried again; and the limit on tries of all blocks, per block of the
+map."""
 
 
 class BlockSpec(NamedTuple):
@@ -46,7 +47,7 @@ class Placed(NamedTuple):
         frame: in the coordinates of the map.
         before: number of the block that it continues, and of the socket there; None for the first one.
         area: what it covers, in the coordinates of the map.
-        ends: what has to be clear behind each socket that no block continues.
+        ends: what has to be clear beyond each socket that no block continues.
     """
 
     block: Block
@@ -170,7 +171,7 @@ def _end(roads: LaneMap, socket: Socket) -> Rectangles:
 
 
 def _occupied(placed, socket):
-    """The areas of all blocks, and what has to be clear behind their sockets, except behind this one."""
+    """The areas of all blocks, and what has to be clear beyond their sockets, except beyond this one."""
     used = {socket, *(own.before for own in placed), *((number, 0) for number in range(1, len(placed)))}
     ends = [end for number, own in enumerate(placed) for i, end in enumerate(own.ends) if (number, i) not in used]
     return joined([*(own.area for own in placed), *ends])

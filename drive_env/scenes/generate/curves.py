@@ -22,7 +22,7 @@ NODES = (
     (-0.5255324099163290, 0.3137066458778873), (-0.1834346424956498, 0.3626837833783620),
     (0.1834346424956498, 0.3626837833783620), (0.5255324099163290, 0.3137066458778873),
     (0.7966664774136267, 0.2223810344533745), (0.9602898564975363, 0.1012285362903763))
-"""Places and weights of the Gauss-Legendre quadrature of 8 nodes, exact to 1e-15 for a clothoid that turns by 1 rad."""
+"""Nodes and weights of the 8-point Gauss-Legendre quadrature, exact to 1e-15 for a clothoid that turns by 1 rad."""
 
 STEP_M, SAGITTA_M, CURVED_STEP_M, CHORD_RAD = 5.0, 0.02, 1.0, 0.05
 """Largest distance between samples, and between a chord and its arc. In a bend, samples are at most 1 m apart, or as

@@ -27,7 +27,7 @@ PARAMETERS = {
 }
 
 AFTER_M, STRAIGHT_M = 200.0, 30.0
-"""Highway behind the exit, and ramp behind its bend."""
+"""Highway beyond the exit, and ramp beyond its bend."""
 
 GOAL_FROM_M = 20.0
 """From the start of the ramp to the first goal on it."""
@@ -36,7 +36,7 @@ STARTS_M = 50.0
 """No car starts nearer to the exit lane, so that one on the leftmost of three lanes can still reach it."""
 
 GOAL_M = 80.0
-"""Routes are longer than the highway up to the end of the exit lane by at most this less `STARTS_M`."""
+"""A route is at most `GOAL_M - STARTS_M` longer than the highway up to the end of the exit lane."""
 
 SPEED_SHARE, HEADWAY_S = (0.6, 1.0), (1.0, 3.0)
 
@@ -44,7 +44,7 @@ SPEED_SHARE, HEADWAY_S = (0.6, 1.0), (1.0, 3.0)
 def build(rng: Rng, agents: int, lanes: int, exit_after_m: float, parallel_m: float, taper_m: float,
           ramp_radius_m: float, lane_width_m: float, speed_limit_mps: float, ramp_limit_mps: float) -> Parts:
     """It is drawn which cars leave, and on which lanes they start. The others have their goals on any lane."""
-    # The highway in four parts: before the exit lane, beside its taper, beside the lane, and behind it.
+    # The highway in four parts: before the exit lane, beside its taper, beside the lane, and beyond it.
     roads, middle = LaneMap(), Path(Pose(0.0, 0.0, 0.0), (line(exit_after_m + taper_m + parallel_m + AFTER_M),))
     ends_m = [0.0, exit_after_m, exit_after_m + taper_m, exit_after_m + taper_m + parallel_m, middle.length_m]
     parts = add_highway(roads, middle, ends_m, lanes, lane_width_m, speed_limit_mps)

@@ -56,8 +56,8 @@ class Junction(NamedTuple):
         """Adds the lanes through the box, of streets with equally many lanes, the left one first.
 
         All lanes lead straight ahead, the first one also to the left, the last one also to the right. Where no arm is
-        ahead, lanes between these two turn left, too; all that turn left end in the first lane there: on another one
-        they would be beside the traffic of that arm's other lanes before they are on their own.
+        ahead, lanes between these two turn left, too; all that turn left end in the first lane of the arm that
+        they turn into: on the way to another one they would run beside the traffic in that arm's other lanes.
         """
         for arm, here in entries.items():
             last = len(here) - 1

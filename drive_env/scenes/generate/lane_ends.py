@@ -18,7 +18,7 @@ def end_lanes(roads: LaneMap, paths: Sequence[Path], lanes: int, lane_width_m: f
         after: lanes that lead into the first part.
 
     Returns:
-        The lanes that go on behind the last part, and the one that ends there in the last of these, if any.
+        The lanes that go on beyond the last part, and the one that ends there in the last of these, if any.
     """
     # The lane that ends in a part also continues the one that ended in the part before.
     before, ends = list(after), list[int]()

@@ -24,7 +24,7 @@ PARAMETERS = {
 }
 
 BEFORE_M, AFTER_M = 120.0, 150.0
-"""Highway before the ramp joins it, and behind the end of its lane."""
+"""Highway before the ramp joins it, and beyond the end of its lane."""
 
 STRAIGHT_M = 20.0
 """Of the ramp, before its bend."""
@@ -42,7 +42,7 @@ RAMP_SPEED_SHARE, RAMP_HEADWAY_S = (0.7, 1.0), (1.0, 2.0)
 def build(rng: Rng, agents: int, lanes: int, parallel_m: float, taper_m: float, ramp_radius_m: float,
           lane_width_m: float, speed_limit_mps: float, ramp_limit_mps: float) -> Parts:
     """Half of the cars start on the ramp. A car of the highway has its goal on its own lane."""
-    # The highway in four parts: before the ramp, beside its lane, beside the taper, and behind it.
+    # The highway in four parts: before the ramp, beside its lane, beside the taper, and beyond it.
     roads, middle = LaneMap(), Path(Pose(0.0, 0.0, 0.0), (line(BEFORE_M + parallel_m + taper_m + AFTER_M),))
     ends_m = [0.0, BEFORE_M, BEFORE_M + parallel_m, BEFORE_M + parallel_m + taper_m, middle.length_m]
     parts = add_highway(roads, middle, ends_m, lanes, lane_width_m, speed_limit_mps)

@@ -47,15 +47,15 @@ it at most so much later. Either side is equally likely to be first."""
 SPEED_SHARE, HEADWAY_S = (0.6, 0.9), (1.0, 2.0)
 
 FARTHEST_M = 34.0
-"""From where the street narrows, the first car of a side starts at most so far: 4.5 s at 7.5 m/s."""
+"""Largest distance from the narrowing at which the first car of a side starts: 4.5 s at 7.5 m/s."""
 
 GOAL_M, FREE_M = 8.0, 20.0
 """From where the street is wide again to the first goal, and what the cars of the other side leave free at the end of
 the street."""
 
 ROUTE_SPARE_M = 25.0
-"""A route is at most this much longer than from `FARTHEST_M` before the street narrows to where it is wide again, if a
-goal allows it."""
+"""A route is at most this much longer than the road from `FARTHEST_M` before the narrowing to where the street is wide
+again, where such a goal exists."""
 
 
 def build(rng: Rng, agents: int, neck_width_m: float, neck_m: float, approach_m: float, speed_limit_mps: float,
@@ -92,7 +92,7 @@ def build(rng: Rng, agents: int, neck_width_m: float, neck_m: float, approach_m:
 
 
 def _lanes(roads, path, neck_width_m, approach_m, limit_mps):
-    """The lanes of one direction: the approach, the taper, the neck, the taper back, and the street behind."""
+    """The lanes of one direction: the approach, the taper, the neck, the taper back, and the street beyond."""
     tapers = (Taper(approach_m, TAPER_M, LANE_WIDTH_M / 2), Taper(path.length_m - approach_m - TAPER_M, TAPER_M,
                                                                   -LANE_WIDTH_M / 2))
     curve, length_m = Curve(path, -LANE_WIDTH_M / 2, tapers), path.length_m

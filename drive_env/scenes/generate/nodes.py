@@ -26,7 +26,7 @@ class Node(Protocol):
         lane_width_m: of all lanes.
         entry_reach_m, exit_reach_m: from the centre to where the straight part of the lane towards the node ends, and
             to where that of the lane away from it begins.
-        entry_pieces: by which the lane towards the node goes on behind its straight part.
+        entry_pieces: by which the lane towards the node goes on beyond its straight part.
     """
 
     @property

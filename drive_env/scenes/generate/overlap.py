@@ -17,7 +17,7 @@ PIECE_M = 2.0
 """Length of the rectangles along a lane."""
 
 CLEAR_M = 1.0
-"""Around the curbs of each area: without `TOUCH_M`, twice as much is between two areas."""
+"""Margin around the curbs of each area: two areas are at least twice this, less `TOUCH_M`, apart."""
 
 TOUCH_M = 0.5
 """Rectangles overlap if they do so by more than this: less is a corner of a piece of a bend where two blocks join."""
@@ -68,7 +68,7 @@ def swept(roads: LaneMap) -> Rectangles:
 
 
 def caps(roads: LaneMap, starts: Iterable[int], ends: Iterable[int]) -> Rectangles:
-    """What has to be clear before lanes that have an open start, and behind those that have an open end."""
+    """What has to be clear before lanes that have an open start, and beyond those that have an open end."""
     tips = [(roads.lanes[lane].curve.start.reversed(), lane) for lane in starts]
     tips += [(roads.lanes[lane].curve.end, lane) for lane in ends]
     if not tips:

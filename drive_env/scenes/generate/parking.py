@@ -60,7 +60,7 @@ LANE_M, BAY_LANE_M = 3.5, 2.0
 """Widths of the lane of the aisle, and of those into bays and out of them."""
 
 TURN_PITCHES = 1.76
-"""Radius of the lanes into bays and out of them, in distances of bays: 4.2 m at least. Where one of these lanes begins,
+"""Radius of the lanes into bays and out of them, in bay pitches: at least 4.2 m. Where one of these lanes begins,
 no other one ends, so that the lanes of the aisle between these places are not too short."""
 
 ANGLE_RAD = math.pi / 3
@@ -77,7 +77,7 @@ ROOM_M = 11.0
 leave: the aisle there is for manoeuvres."""
 
 CLEAR_M = 6.0
-"""Cars on the road start so far before the aisle, and have their goals so far behind it."""
+"""Least distance from the aisle of cars that start on the road before it, and of goals on the road beyond it."""
 
 SPEED_SHARE = (0.4, 1.0)
 
@@ -94,7 +94,7 @@ class Bay(NamedTuple):
 
     Attributes:
         pose: its middle, in the direction towards the wall.
-        into: the lane into it, which ends `LANE_END_M` behind its middle.
+        into: the lane into it, which ends `LANE_END_M` beyond its middle, towards the wall.
         out: that out of it, of a car with its nose out, which begins there; -1 in an angled bay.
     """
 

@@ -14,7 +14,7 @@ DEFAULT_AGENTS = block_map.DEFAULT_AGENTS
 TRIAL_STEPS = 400
 """Cars wait at junctions and yield lines, and drive up to 220 m."""
 
-PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks behind the first road", 1, 10), **block_map.PARAMETERS}
+PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks after the first road", 1, 10), **block_map.PARAMETERS}
 
 
 def build(rng: Rng, agents: int, blocks: int, lanes: int, lane_width_m: float, speed_limit_mps: float) -> Parts:

@@ -138,7 +138,7 @@ class Ring(NamedTuple):
 
     @property
     def _yield_rad(self):
-        """The angle of the entry behind the yield line, whose left end is `LINE_GAP_M` from the ring's outer lane."""
+        """The angle of the entry beyond the yield line, whose left end is `LINE_GAP_M` from the ring's outer lane."""
         centre_m, end_m = self.radius_m + self.entry_radius_m, self.entry_radius_m + self.lane_width_m / 2
         away_m = self.radius_m + self.lane_width_m / 2 + LINE_GAP_M
         cosine = (centre_m * centre_m + end_m * end_m - away_m * away_m) / (2 * centre_m * end_m)
@@ -158,7 +158,7 @@ class Ring(NamedTuple):
         """The splitter island: a triangle with rounded sides, between entry, exit and ring; none where it were tiny."""
         frame = self.centre._replace(heading_rad=self.headings_rad[arm])
         base_m = self.radius_m + self.lane_width_m / 2 + ISLAND_GAP_M
-        # Behind its tip, an arc is less than the gap away from the street's lane.
+        # Beyond its tip, an arc is closer to the street's lane than `ISLAND_GAP_M`.
         tips_m = [touch.reach_m - touch.away_m(ISLAND_GAP_M) for touch in (self.entry, self.exit)]
         if min(tips_m) <= base_m:
             return

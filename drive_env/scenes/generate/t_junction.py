@@ -31,7 +31,7 @@ PARAMETERS = {
 SPEED_SHARE, HEADWAY_S = (0.4, 0.9), (1.0, 3.0)
 
 NEAREST_START_M = 12.0
-"""From the stop line: a car has a choice."""
+"""Least distance of a start from the stop line, so that a car can still stop or drive on."""
 
 
 def build(rng: Rng, agents: int, control: str, arm_m: float, turn_radius_m: float, lane_width_m: float,

@@ -60,7 +60,7 @@ def build(rng: Rng, agents: int, lanes: int, arm_m: float, radius_m: float, gap_
 
 
 class Side(NamedTuple):
-    """The lanes of one direction: before the gap, and behind it, the left one first."""
+    """The lanes of one direction: before the gap, and beyond it, the left one first."""
 
     first: list[int]
     last: list[int]
@@ -73,8 +73,8 @@ class Side(NamedTuple):
 def _begin_m(radius_m, gap_m, lane_width_m):
     """Where U-turns begin, ahead of the middle of the gap: so far that their curb just fits into the gap.
 
-    Those of the other side end as far behind the middle. If the two places would then be so close that a turn ran
-    beside the lane behind the other place, turns begin earlier.
+    Those of the other side end as far before the middle. If the two places were then so close that a turn would run
+    beside the lane beyond the other place, turns begin earlier.
     """
     begin_m = gap_m / 2 - NOSE_GAP_M - CURB_GAP_M - radius_m - lane_width_m / 2
     least_m = radius_m / 4 + lane_width_m / 2

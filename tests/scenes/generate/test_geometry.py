@@ -63,7 +63,7 @@ def fewer(name, seeds, all_roads):
 
 
 def some(name, found, all_roads):
-    """Scenes for slow laws: one in `SLOW_LAW`, but of those that `fewer` has chosen all."""
+    """Scenes for slow laws: one in `SLOW_LAW`, or all of them where `fewer` has already left seeds out."""
     return found if name in ONE_IN and not all_roads else found[::SLOW_LAW]
 
 
@@ -277,7 +277,7 @@ def stands(scene, car):
 
 
 def beside(found):
-    """Pairs of lanes along which a car can change from one to the other: for 30 m they are side by side, one way."""
+    """Pairs of lanes between which a car can change: for 30 m they lie side by side, in the same direction."""
     at = [samples(lane, 5.0) for lane in found.map.lanes]
     boxes = np.array([[line[:2].min(axis=1), line[:2].max(axis=1)] for line in at])
     pairs = []

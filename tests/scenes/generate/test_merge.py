@@ -111,5 +111,5 @@ def test_a_car_alone_reaches_its_goal_and_no_car_does_so_without_steering_from_t
 
 
 def test_all_cars_together_merge():
-    """With time to wait for each other: `LaneDriver` plans 15% more time than it needs alone."""
+    """In 400 steps, twice those of a car alone, so that cars have time to wait for each other."""
     assert goal_share("merge", range(16), "lane", steps=400) >= 0.95

@@ -120,7 +120,7 @@ def test_angled_bays_have_no_noses_out():
 
 @pytest.mark.parametrize("others", ["replay", "static", "idm"])
 def test_parked_cars_stay_parked_whatever_others_do(others):
-    """Also beside rule-based vehicles, of which each lane into a bay or out of it would make one."""
+    """With others="idm", too: they are marked for log replay; unmarked ones would be rule-based."""
     scene, _, _, parked = lot(1, occupied=1.0)
     with Batch(scene, config={"others": others, "on_offroad": "ignore", **CONFIG_OF["parking"]}) as batch:
         assert batch.roles[0].static_count == parked.sum() == 12

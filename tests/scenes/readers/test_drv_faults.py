@@ -55,8 +55,8 @@ def counts(section_lengths, **fields):
 
 
 def without(name, *others, later=False, **fields):
-    """The full scene's file with one section less, and empty ones in its place. If it is of a later version, it has all
-    sections before code 81."""
+    """The full scene's file with one section less, and empty ones in its place. With `later`, it also has the sections
+    of later minor versions whose codes are below 81."""
     head, sections = parts_of(FULL)
     if later:
         sections |= {key: data for key, data in parts_of(LISTED)[1].items()

@@ -86,13 +86,9 @@ class Choice(NamedTuple):
 class BlockKind(NamedTuple):
     """One letter of a map string.
 
-    Attributes:
-        name: as which it can be given, too.
-        build: of the rng, the number of lanes of the road that it continues, the kind of road, and its parameters.
-        choices: by the name of the parameter.
-        probability: among random blocks.
-        single: whether its roads have one lane each way.
-    """
+        Attributes: name: a caller can pass it in place of the letter. build: makes the block from the rng, the number
+        of lanes of the road that it continues, the kind of road, and the parameters of the block. choices: by the name
+        of the parameter. probability: among random blocks. single: whether its roads have one lane each way. """
 
     name: str
     build: Callable[..., Block]

@@ -13,7 +13,7 @@ TAPER_M = 30.0
 """Length over which a lane begins or ends."""
 
 LEAD_M = 5.0
-"""Of the road before and behind a taper."""
+"""Of the road before and beyond a taper."""
 
 MOST_LANES = 5
 """One way, as in MetaDrive's maps."""
@@ -42,7 +42,7 @@ def taper(lanes: int, to_lanes: int, road: RoadKind) -> Block:
 
 def _narrowing(lanes, to_lanes, road, before_m, after_m):
     """A road with fewer lanes at its end: those along it end, and those against it begin."""
-    # The lanes along the road: before the tapers, beside them, and behind.
+    # The lanes along the road: before the tapers, beside them, and beyond.
     one_way, (width_m, limit_mps) = LaneMap(), road
     path = Path(START, tuple(line(length_m) for length_m in (before_m, (lanes - to_lanes) * TAPER_M, after_m)))
     ends_m = path.starts_m()

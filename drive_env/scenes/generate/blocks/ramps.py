@@ -20,7 +20,7 @@ RAMP_M = 30.0
 """Of the straight part of a ramp, beside the road: cars start or arrive there."""
 
 BEFORE_M, AFTER_M, ROOM_M = 10.0, 20.0, 15.0
-"""Of the road: before a ramp or the taper of its lane; behind the taper of a ramp that joins; behind the end of one
+"""Of the road: before a ramp or the taper of its lane; beyond the taper of a ramp that joins; beyond the end of one
 that leaves, so that the next block is clear of it."""
 
 LENGTH_M = Choice(Parameter(30.0, "m", "length of the ramp's lane beside the road, without its taper", 20.0, 150.0),

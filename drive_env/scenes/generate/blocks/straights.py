@@ -36,7 +36,7 @@ def straight(rng: Rng, lanes: int, road: RoadKind, length_m: float) -> Block:
 
 def curve(rng: Rng, lanes: int, road: RoadKind, radius_m: float, angle_deg: float, side: str, length_m: float
           ) -> Block:
-    """A bend, and a straight road behind it."""
+    """A bend, and a straight road after it."""
     angle_rad = math.radians(angle_deg)
     return plain(lanes, road, turn(radius_m, angle_rad if side == "left" else -angle_rad), line(length_m))
 
@@ -76,7 +76,7 @@ KINDS = {
                            (25.0, 60.0)),
         "angle_deg": Choice(Parameter(90.0, "deg", "by which the road turns", 10.0, 180.0), (45.0, 135.0)),
         "side": Choice(Parameter("left", "", "to which it turns", choices=("left", "right")), ("left", "right")),
-        "length_m": Choice(Parameter(60.0, "m", "length of the straight road behind the bend", 20.0, 400.0),
+        "length_m": Choice(Parameter(60.0, "m", "length of the straight road after the bend", 20.0, 400.0),
                            (40.0, 80.0))}, 0.3),
     "$": BlockKind("toll", toll, {
         "length_m": Choice(Parameter(30.0, "m", "length", 20.0, 50.0), (20.0, 50.0))}),
