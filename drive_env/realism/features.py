@@ -94,8 +94,8 @@ def realism_features(scene: LoggedScene, simulated: Poses | None = None, publish
     nearest = np.ascontiguousarray(nearest_object_distance(frames).reshape(by_object).transpose(0, 2, 1))
     collides_in = np.ascontiguousarray(time_to_collision(frames).reshape(by_object).transpose(0, 2, 1))
     edge = _edge_distance(scene, poses, valid, evaluated, published)
-    passes_red = red_light_violations(x_m, y_m, valid[:, evaluated],
-                                      make_lanes(scene.lanes, published), scene.signals, published)
+    lanes = make_lanes(scene.lanes, published)
+    passes_red = red_light_violations(x_m, y_m, valid[:, evaluated], lanes, scene.signals)
     return RealismFeatures(
         valid=scene.valid[present][evaluated, first:], is_vehicle=scene.kind[present][evaluated] == VEHICLE,
         linear_speed=speed_3d[..., first:], linear_acceleration=acceleration(speed_3d)[..., first:],

@@ -48,3 +48,9 @@ class Frames(NamedTuple):
         """Boxes (k,) of the objects `index` in the frames `frame`, both (k,)."""
         return Boxes(self.x_m[frame, index], self.y_m[frame, index], self.cos[frame, index], self.sin[frame, index],
                      self.half_length_m[index], self.half_width_m[index])
+
+
+def nonzero_of(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `np.nonzero` of three axes, which takes far longer where few entries are True."""
+    row, last = np.divmod(np.flatnonzero(mask), mask.shape[2])
+    return *np.divmod(row, mask.shape[1]), last

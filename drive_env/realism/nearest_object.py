@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .boxes import signed_distance
-from .frames import Frames
+from .frames import Frames, nonzero_of
 
 NO_OBJECT_M = np.float32(1e10)
 """Distance where the object itself or every other one is not valid."""
@@ -42,7 +42,7 @@ def nearest_object_distance(frames: Frames) -> np.ndarray:
                  + MARGIN_M)
         bound[np.isinf(bound) | ~frames.valid[chunk, evaluated]] = -np.inf
         near = np.subtract(centres, outer_m, out=centres) <= bound[..., None]
-        frame, slot, other = np.nonzero(near)
+        frame, slot, other = nonzero_of(near)
         frame += chunk.start
         distance = signed_distance(frames.boxes(frame, evaluated[slot]), frames.boxes(frame, other))
         np.minimum.at(nearest, (frame, slot), distance)

@@ -1,4 +1,4 @@
-"""Which segment of the road edges is nearest to each of many points? The first one on ties.
+"""Which of many segments is nearest to each of many points? The first one on ties.
 
 A search over cells of ever smaller size: the segments that can be nearest to some point of a cell are among those of
 the cell around it. A distance changes by at most `rate` metres a metre, so the distances from the centre of a cell
@@ -31,12 +31,20 @@ class Segments(NamedTuple):
         start_m, along_m: (3, k) float32, x, y and z.
         inverse: (k,) float32, 1 over the squared length in the plane, 0 where that is 0.
         rate: (k,) float32, by how much at most the distance from the segment changes when a point moves by 1 m.
+        foot_sign: -1: a distance is the length of the offset from the start minus the vector to the foot point; +1: of
+            their sum, a slip of the published implementation (see docs/realism.md).
     """
 
     start_m: np.ndarray
     along_m: np.ndarray
     inverse: np.ndarray
     rate: np.ndarray
+    foot_sign: np.float32 = np.float32(-1)
+
+    def of(self, chosen: np.ndarray) -> Segments:
+        """Those of an array of indices or a mask."""
+        return Segments(self.start_m[:, chosen], self.along_m[:, chosen], self.inverse[chosen], self.rate[chosen],
+                        self.foot_sign)
 
 
 class _Lists(NamedTuple):
@@ -46,17 +54,20 @@ class _Lists(NamedTuple):
     segment: np.ndarray
 
 
-def make_segments(start_m: np.ndarray, end_m: np.ndarray) -> Segments:
-    """Segments between two arrays of points, (3, k) float32."""
+def make_segments(start_m: np.ndarray, end_m: np.ndarray, foot_sign: int = -1) -> Segments:
+    """Segments between two arrays of points, (3, k) float32; `foot_sign` is that of `Segments`."""
     along_m = end_m - start_m
     squared = along_m[0] ** 2 + along_m[1] ** 2
     inverse = np.divide(1, squared, out=np.zeros_like(squared), where=squared > 0)
     # The foot point is that in the plane: on a slope, its height changes along with it.
-    return Segments(start_m, along_m, inverse, 1 + Z_STRETCH * np.abs(along_m[2]) * np.sqrt(inverse))
+    rate = 1 + Z_STRETCH * np.abs(along_m[2]) * np.sqrt(inverse)
+    return Segments(start_m, along_m, inverse, rate + (foot_sign > 0), np.float32(foot_sign))
 
 
 def nearest_segments(points_m: np.ndarray, segments: Segments) -> np.ndarray:
     """(p,) index of the nearest segment, with stretched heights, of each of the points (3, p) float32."""
+    if not points_m.size:
+        return np.zeros(0, np.int64)
     stretch = np.array([[1], [1], [Z_STRETCH]], np.float32)
     cells, cell_of_point = _unique_columns(np.floor(points_m * stretch / np.float32(CELL_M)).astype(np.int64))
     levels, parents = [cells], []
@@ -109,9 +120,10 @@ def _squared_distance(points_m: np.ndarray, item: np.ndarray, segments: Segments
     x, y, z = (point[item] - start[chosen] for point, start in zip(points_m, segments.start_m, strict=True))
     share = (x * along_x + y * along_y) * segments.inverse[chosen]
     np.clip(share, 0, 1, out=share)
-    x -= along_x * share
-    y -= along_y * share
-    z -= along_z * share
+    share *= segments.foot_sign
+    x += along_x * share
+    y += along_y * share
+    z += along_z * share
     z *= Z_STRETCH
     return x * x + y * y + z * z
 

@@ -8,18 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .logged_scene import Signals
+from .nearest_segment import Segments, make_segments, nearest_segments
 
 RED = (1, 4)
 """Codes of the states that forbid to pass: the stop of an arrow, and stop."""
 
-PAIRS_AT_ONCE = 1 << 20
-
 
 class Lanes(NamedTuple):
-    """The segments of all lanes: (k, 2) float32 starts and vectors, and (k,) the id of the lane of each."""
+    """The segments of all lanes, without heights, and (k,) the id of the lane of each."""
 
-    start_m: np.ndarray
-    along_m: np.ndarray
+    segments: Segments
     lane: np.ndarray
 
 
@@ -27,22 +25,23 @@ def make_lanes(lines: Mapping[int, np.ndarray], published: bool = True) -> Lanes
     """Lanes from centre lines (p, 3) by id, of which those of less than 2 points are left out.
 
     With `published`, each line but the longest has one segment more, from its last point to 0, 0: the published
-    implementation pads lines with zeros, and asks only whether the first point of a segment is valid.
+    implementation pads lines with zeros, and asks only whether the first point of a segment is valid. Also, it adds the
+    foot point to the offset from a segment where it should subtract it.
     """
-    lines = {lane: np.asarray(line[:, :2], np.float32) for lane, line in lines.items() if len(line) > 1}
+    lines = {lane: _flat(line) for lane, line in lines.items() if len(line) > 1}
     longest = max(map(len, lines.values()), default=0)
     if published:
-        origin = np.zeros((1, 2), np.float32)
+        origin = np.zeros((1, 3), np.float32)
         lines = {lane: np.concatenate([line, origin]) if len(line) < longest else line for lane, line in lines.items()}
-    none = np.zeros((0, 2), np.float32)
-    starts = np.concatenate([none, *(line[:-1] for line in lines.values())])
-    ends = np.concatenate([none, *(line[1:] for line in lines.values())])
+    none = np.zeros((0, 3), np.float32)
+    starts = np.concatenate([none, *(line[:-1] for line in lines.values())]).T
+    ends = np.concatenate([none, *(line[1:] for line in lines.values())]).T
     ids = np.concatenate([np.zeros(0, np.int64), *(np.full(len(line) - 1, lane) for lane, line in lines.items())])
-    return Lanes(starts, ends - starts, ids)
+    return Lanes(make_segments(starts, ends, foot_sign=1 if published else -1), ids)
 
 
-def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, lanes: Lanes, signals: Signals | None,
-                         published: bool = True) -> np.ndarray:
+def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, lanes: Lanes,
+                         signals: Signals | None) -> np.ndarray:
     """Steps in which an object passes the stop point of a lane that shows red, and that lane is the nearest one.
 
     Args:
@@ -50,32 +49,30 @@ def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, la
         valid: of the same shape, bool; no violation is counted in other steps.
         lanes: of surface streets.
         signals: of t steps; None: there are none.
-        published: the nearest lane is that of the published implementation, which adds the foot point to the offset
-            from the segment where it should subtract it.
 
     Returns:
         (..., t) bool.
     """
     violates = np.zeros(x_m.shape, bool)
     for index, lane in enumerate(signals.lane if signals is not None else ()):
-        own = Lanes(*(values[lanes.lane == lane] for values in lanes))
+        own = lanes.segments.of(lanes.lane == lane)
         red_steps = np.flatnonzero(np.isin(signals.state[1:, index], RED)) + 1
-        if not len(own.lane) or not len(red_steps):
+        if not len(own.inverse) or not len(red_steps):
             continue
 
         # How far along the segment of the stop point, in units of its length, are that point and the objects?
         stop_m = signals.stop_point_m[:, index].astype(np.float32)
-        segment = _nearest(stop_m, own, published)
-        start_m, along_m = own.start_m[segment], own.along_m[segment]
-        stop = _share(*(stop_m - start_m).T, *along_m.T)
-        place = _share(x_m - start_m[:, 0], y_m - start_m[:, 1], *along_m.T)
+        segment = nearest_segments(_flat(stop_m).T, own)
+        start_m, along_m = own.start_m[:2, segment], own.along_m[:2, segment]
+        stop = _share(*(stop_m.T - start_m), *along_m)
+        place = _share(x_m - start_m[0], y_m - start_m[1], *along_m)
 
         # Those that pass it at red, and which lane they are on.
         passes = np.zeros_like(violates)
         passes[..., red_steps] = ((place[..., red_steps - 1] < stop[red_steps - 1])
                                   & (place[..., red_steps] > stop[red_steps]) & valid[..., red_steps])
-        passing_m = np.stack([x_m[passes], y_m[passes]], axis=1)
-        passes[passes] = lanes.lane[_nearest(passing_m, lanes, published)] == lane
+        passing_m = _flat(np.stack([x_m[passes], y_m[passes]], axis=1))
+        passes[passes] = lanes.lane[nearest_segments(passing_m.T, lanes.segments)] == lane
         violates |= passes
     return violates
 
@@ -87,13 +84,6 @@ def _share(x: np.ndarray, y: np.ndarray, along_x: np.ndarray, along_y: np.ndarra
     return np.divide(product, squared, out=np.zeros_like(product), where=squared > 0)
 
 
-def _nearest(points_m: np.ndarray, lanes: Lanes, published: bool) -> np.ndarray:
-    """(p,) index of the nearest segment of each point (p, 2); the first one on ties."""
-    nearest = np.zeros(len(points_m), np.int64)
-    size = max(1, PAIRS_AT_ONCE // len(lanes.lane))
-    for begin in range(0, len(points_m), size):
-        chunk = slice(begin, begin + size)
-        x, y = np.moveaxis(points_m[chunk, None] - lanes.start_m, -1, 0)
-        foot = np.clip(_share(x, y, *lanes.along_m.T), 0, 1) * (1 if published else -1)
-        nearest[chunk] = np.hypot(x + lanes.along_m[:, 0] * foot, y + lanes.along_m[:, 1] * foot).argmin(axis=1)
-    return nearest
+def _flat(points_m: np.ndarray) -> np.ndarray:
+    """Points (p, 3) float32 on the ground, of x and y of (p, 2) or (p, 3)."""
+    return np.pad(points_m[:, :2].astype(np.float32), ((0, 0), (0, 1)))
