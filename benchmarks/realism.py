@@ -53,8 +53,8 @@ def lanes() -> dict[int, np.ndarray]:
         for side in (1, -1):
             ends = (0.0, length_m)[::side]
             aside = street * BLOCK_M + side * LANE_M / 2
-            found += [street_line((ends[0], -side * LANE_M / 2 + street * BLOCK_M), (ends[1], street * BLOCK_M - side * LANE_M / 2)),
-                      street_line((aside, ends[0]), (aside, ends[1]))]
+            below = street * BLOCK_M - side * LANE_M / 2
+            found += [street_line((ends[0], below), (ends[1], below)), street_line((aside, ends[0]), (aside, ends[1]))]
     return dict(enumerate(found))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import ConfigError, a_type
 from ..names import named_arguments
 from .frames import Frames
 from .logged_scene import LoggedScene, Poses, checked_rollouts
@@ -78,8 +79,10 @@ def realism_features(scene: LoggedScene, simulated: Poses | None = None, publish
         `RealismFeatures`; r is 1 for the log.
 
     Raises:
-        ConfigError: `simulated` is no `Poses`, or has another shape or a value out of its range.
+        ConfigError: `scene` is no `LoggedScene`; `simulated` is no `Poses`, or has another shape or a value out of its range.
     """
+    if not isinstance(scene, LoggedScene):
+        raise ConfigError(f"scene is {a_type(type(scene))}; it must be a LoggedScene")
     poses, valid = _with_history(scene, simulated)
     first = scene.current_step + 1
     present = scene.present
@@ -91,11 +94,13 @@ def realism_features(scene: LoggedScene, simulated: Poses | None = None, publish
     frames = _frames(scene, poses, valid, evaluated)
     rollouts, steps = len(x_m), scene.simulated_steps
     by_object = (rollouts, steps, len(evaluated))
-    nearest = np.ascontiguousarray(nearest_object_distance(frames).reshape(by_object).transpose(0, 2, 1))
-    collides_in = np.ascontiguousarray(time_to_collision(frames).reshape(by_object).transpose(0, 2, 1))
-    edge = _edge_distance(scene, poses, valid, evaluated, published)
-    lanes = make_lanes(scene.lanes, published)
-    passes_red = red_light_violations(x_m, y_m, valid[:, evaluated], lanes, scene.signals)
+    with ThreadPoolExecutor(max_workers=1) as pool:  # numpy releases the lock: this takes about half of the time
+        pending = pool.submit(lambda: (nearest_object_distance(frames), time_to_collision(frames)))
+        edge = _edge_distance(scene, poses, valid, evaluated, published)
+        lanes = make_lanes(scene.lanes, published)
+        passes_red = red_light_violations(x_m, y_m, valid[:, evaluated], lanes, scene.signals)
+        nearest, collides_in = (np.ascontiguousarray(values.reshape(by_object).transpose(0, 2, 1))
+                                for values in pending.result())
     return RealismFeatures(
         valid=scene.valid[present][evaluated, first:], is_vehicle=scene.kind[present][evaluated] == VEHICLE,
         linear_speed=speed_3d[..., first:], linear_acceleration=acceleration(speed_3d)[..., first:],

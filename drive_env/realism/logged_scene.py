@@ -196,6 +196,8 @@ def _check_tracks(scene: LoggedScene) -> None:
 
 def _check_map(scene: LoggedScene) -> None:
     """Rejects lines that are no polylines, a map without road edges, and signals of another time."""
+    if not isinstance(scene.road_edges, Sequence):
+        raise ConfigError(f"road_edges is {a_type(type(scene.road_edges))}; it must be a sequence of lines")
     for index, line in enumerate(scene.road_edges):
         check_coordinates(f"road_edges[{index}]", checked_array(f"road_edges[{index}]", line, "f", (None, 3)))
     if not any(len(line) > 1 for line in scene.road_edges):
@@ -203,6 +205,8 @@ def _check_map(scene: LoggedScene) -> None:
     if not isinstance(scene.lanes, Mapping):
         raise ConfigError(f"lanes is {a_type(type(scene.lanes))}; it must be a mapping of ids to lines")
     for name, line in scene.lanes.items():
+        if isinstance(name, bool) or not isinstance(name, (int, np.integer)):
+            raise ConfigError(f"lanes has the id {value_text(name)}; each must be a whole number")
         title = f"lanes[{value_text(name)}]"
         check_coordinates(title, checked_array(title, line, "f", (None, 3)))
     if scene.signals is not None:

@@ -15,8 +15,8 @@ import numpy as np
 Z_STRETCH = np.float32(3.0)
 """Heights count three times in the search, so that a road above or below is not mistaken for the own one."""
 
-CELL_M = 1.0
-FACTORS = (4, 16, 64)
+CELL_M = 0.5
+FACTORS = (2, 8, 32, 128)
 """Sizes of the smallest cells, and of the larger ones in cells."""
 
 PAIRS_AT_ONCE = 1 << 17

@@ -12,7 +12,7 @@ from ..errors import ConfigError, a_type, checked_int
 from ..names import named_arguments
 from .features import RealismFeatures, realism_features
 from .likelihoods import event_log_likelihood, histogram_log_likelihood
-from .logged_scene import LoggedScene, Poses
+from .logged_scene import LoggedScene, Poses, checked_rollouts
 from .motion import both_neighbours
 from .weights import BUCKETS, FEATURES, YEARS, ScoredFeature, weights_of
 
@@ -62,11 +62,12 @@ def realism_score(scene: LoggedScene, simulated: Poses, year: SupportsIndex = 20
         published: as of `realism_features`.
 
     Raises:
-        ConfigError: `simulated` is no `Poses` or has another shape or a value out of its range, or there are no weights
-            of that year.
+        ConfigError: `scene` is no `LoggedScene`, `simulated` is no `Poses` or has another shape or a value out of its
+            range, or there are no weights of that year.
     """
     checked_int("year", year, YEARS[0], YEARS[-1])
-    return score_features(realism_features(scene, None, published), realism_features(scene, simulated, published), year)
+    logged = realism_features(scene, None, published)
+    return score_features(logged, realism_features(scene, checked_rollouts(scene, simulated), published), year)
 
 
 @named_arguments
