@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ConfigError, a_type
 from ..names import named_arguments
 from .frames import Frames
-from .logged_scene import LoggedScene, Poses, checked_rollouts
+from .logged_scene import POSE, LoggedScene, Poses, checked_rollouts
 from .motion import acceleration, angular_acceleration, angular_speed, speed
 from .nearest_object import nearest_object_distance
 from .road_edges import make_road_edges, signed_distance_to_edges
@@ -27,8 +27,8 @@ INVALID_M = np.float32(-1e10)
 class RealismFeatures:
     """Features of the evaluated objects in the steps after the history: r rollouts, e objects, s steps.
 
-    A feature that needs a step after the last one is NaN there. Where `valid` is False, the features of a log have no
-    meaning.
+    A feature that needs a step after the last one is NaN there. Features of a log have no meaning where `valid` is False,
+    nor speeds and accelerations in the steps beside.
 
     Attributes:
         valid: (e, s) bool, the log is valid.
@@ -112,11 +112,10 @@ def realism_features(scene: LoggedScene, simulated: Poses | None = None, publish
 
 
 def _logged(scene: LoggedScene) -> tuple[np.ndarray, ...]:
-    """x, y, z and heading of the log, (p, t) float32, of the objects that are present; 0 where they are not valid and
-    not finite."""
+    """x, y, z and heading of the log, (p, t) float32, of the objects that are present; 0 where they are not valid."""
     present = scene.present
-    values = [getattr(scene.poses, name)[present] for name in ("x_m", "y_m", "z_m", "heading_rad")]
-    return tuple(np.where(scene.valid[present] | np.isfinite(one), one, 0).astype(np.float32) for one in values)
+    values = [getattr(scene.poses, name)[present] for name in POSE]
+    return tuple(np.where(scene.valid[present], one, 0).astype(np.float32) for one in values)
 
 
 def _with_history(scene: LoggedScene, simulated: Poses | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
@@ -127,7 +126,7 @@ def _with_history(scene: LoggedScene, simulated: Poses | None) -> tuple[tuple[np
     checked_rollouts(scene, simulated)
     first, rollouts = scene.current_step + 1, len(simulated.x_m)
     poses = []
-    for name, history in zip(("x_m", "y_m", "z_m", "heading_rad"), logged, strict=True):
+    for name, history in zip(POSE, logged, strict=True):
         values = np.empty((rollouts, *history.shape), np.float32)
         values[..., :first] = history[:, :first]
         values[..., first:] = getattr(simulated, name)[:, scene.present]

@@ -15,6 +15,8 @@ from ..scenes.scene import OBJECT_KINDS
 CURRENT_STEP = 10
 """Last step of the history in the Waymo Open Motion Dataset: 1 s, followed by 8 s that are simulated."""
 
+POSE = ("x_m", "y_m", "z_m", "heading_rad")
+
 DTYPES = {"f": "float32 or float64", "iu": "of an integer type", "b": "bool"}
 """Kinds of dtypes that an argument may have, and how a message calls them."""
 
@@ -77,7 +79,7 @@ class Poses:
         shape = checked_array("x_m", self.x_m, "f").shape
         if len(shape) not in (2, 3):
             raise ConfigError(f"x_m has the shape {shape}; it must be (objects, steps) or (rollouts, objects, steps)")
-        for name in ("y_m", "z_m", "heading_rad"):
+        for name in POSE[1:]:
             checked_array(name, getattr(self, name), "f", shape)
 
     @property
@@ -172,7 +174,7 @@ def _check_tracks(scene: LoggedScene) -> None:
         raise ConfigError(f"poses has {steps} steps; it must have 2 or more")
     checked_int("current_step", scene.current_step, 0, steps - 2)
     valid = checked_array("valid", scene.valid, "b", (objects, steps))
-    for name in ("x_m", "y_m", "z_m", "heading_rad"):
+    for name in POSE:
         check_coordinates(name, getattr(scene.poses, name)[valid])
 
     kind = checked_array("kind", scene.kind, "iu", (objects,))
@@ -231,6 +233,6 @@ def checked_rollouts(scene: LoggedScene, simulated: Any) -> Poses:
     if len(shape) != 3 or shape[0] < 1 or shape[1:] != (objects, steps):
         raise ConfigError(f"simulated has the shape {shape}; it must be (rollouts, {objects}, {steps}), with one "
                           "rollout or more")
-    for name in ("x_m", "y_m", "z_m", "heading_rad"):
+    for name in POSE:
         check_coordinates(name, getattr(simulated, name)[:, scene.present])
     return simulated

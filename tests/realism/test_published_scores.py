@@ -7,6 +7,7 @@ import pytest
 from realism_sample import published_features, published_scores, realism_sample
 
 from drive_env.realism import FEATURES, Poses, realism_features, realism_score
+from drive_env.realism.motion import both_neighbours
 
 TOLERANCES = {"linear_speed": 1e-4, "linear_acceleration": 1e-4, "angular_speed": 1e-4, "angular_acceleration": 1e-4,
               "distance_to_nearest_object": 1e-3, "time_to_collision": 1e-4, "distance_to_road_edge": 1e-3,
@@ -34,7 +35,14 @@ def both_features(of):
 def test_features_equal_the_published_ones(name, of):
     found, published = both_features(of)
     wanted = published["average_displacement_error" if name == "displacement_error" else name]
-    counts = np.broadcast_to(found.valid if of == "log" and wanted.ndim == 3 else True, wanted.shape)
+    counts = np.ones(wanted.shape, bool)
+    if of == "log" and wanted.ndim == 3:  # what a log holds where it is not valid is read there, but not here
+        scene, _ = realism_sample()
+        valid = scene.valid[scene.evaluated]
+        for _ in range(FEATURES[name].differences):
+            valid = both_neighbours(valid)
+        counts[0] = valid[:, scene.current_step + 1 :]
+    assert counts.sum() > 300 or wanted.ndim == 2
     np.testing.assert_allclose(getattr(found, name)[counts], wanted[counts], rtol=0, atol=TOLERANCES[name])
 
 
