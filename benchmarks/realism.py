@@ -71,7 +71,8 @@ def synthetic_scene(objects: int, rollouts: int, seed: int = 0) -> tuple[LoggedS
             poses[axis, index] = np.interp(at, np.arange(len(line)), line[:, axis])
         poses[2:, index] = [[0.75], [np.arctan2(along[1], along[0])]]
     drift = np.linspace(0, 1, LOG_STEPS - 1 - CURRENT_STEP) * rng.standard_normal((4, rollouts, objects, 1))
-    simulated = poses[:, None, :, CURRENT_STEP + 1 :] + drift * np.reshape([NOISE_M, NOISE_M, 0, NOISE_RAD], (4, 1, 1, 1))
+    drift *= np.reshape([NOISE_M, NOISE_M, 0.0, NOISE_RAD], (4, 1, 1, 1))
+    simulated = poses[:, None, :, CURRENT_STEP + 1 :] + drift
     signals = Signals(np.arange(len(centre_lines)), np.full((LOG_STEPS, len(centre_lines)), 4), np.broadcast_to(
         np.array([line[len(line) // 2, :2] for line in centre_lines.values()]), (LOG_STEPS, len(centre_lines), 2)))
     scene = LoggedScene(
@@ -95,8 +96,8 @@ def main() -> None:
         spent_s.append(time.perf_counter() - begin)
     segments = sum(len(line) - 1 for line in scene.road_edges)
     print(f"{processor()}, Python {platform.python_version()}, numpy {np.__version__}")
-    print(f"{choices.rollouts} rollouts x {choices.objects} objects x {scene.simulated_steps} steps, {segments} segments "
-          f"of road edges: {statistics.median(spent_s):.2f} s a scene, median of {choices.rounds} "
+    print(f"{choices.rollouts} rollouts x {choices.objects} objects x {scene.simulated_steps} steps, "
+          f"{segments} segments of road edges: {statistics.median(spent_s):.2f} s a scene, median of {choices.rounds} "
           f"({min(spent_s):.2f} to {max(spent_s):.2f}); realism {score.realism:.4f}")
 
 

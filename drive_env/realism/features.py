@@ -27,8 +27,8 @@ INVALID_M = np.float32(-1e10)
 class RealismFeatures:
     """Features of the evaluated objects in the steps after the history: r rollouts, e objects, s steps.
 
-    A feature that needs a step after the last one is NaN there. Features of a log have no meaning where `valid` is False,
-    nor speeds and accelerations in the steps beside.
+    A feature that needs a step after the last one is NaN there. Features of a log have no meaning where `valid` is
+    False, nor speeds and accelerations in the steps beside.
 
     Attributes:
         valid: (e, s) bool, the log is valid.
@@ -79,7 +79,8 @@ def realism_features(scene: LoggedScene, simulated: Poses | None = None, publish
         `RealismFeatures`; r is 1 for the log.
 
     Raises:
-        ConfigError: `scene` is no `LoggedScene`; `simulated` is no `Poses`, or has another shape or a value out of its range.
+        ConfigError: `scene` is no `LoggedScene`; `simulated` is no `Poses`, or has another shape or a value out of its
+            range.
     """
     if not isinstance(scene, LoggedScene):
         raise ConfigError(f"scene is {a_type(type(scene))}; it must be a LoggedScene")
@@ -144,9 +145,9 @@ def _frames(scene: LoggedScene, poses: tuple[np.ndarray, ...], valid: np.ndarray
         return np.ascontiguousarray(after.transpose(0, 2, 1)).reshape(-1, values.shape[1])
 
     heading_rad = by_frame(heading_rad)
-    half_m = (scene.size_m[scene.present, :2] / 2).astype(np.float32)
+    half_length_m, half_width_m = np.ascontiguousarray(scene.size_m[scene.present, :2].T / 2, np.float32)
     return Frames(by_frame(x_m), by_frame(y_m), heading_rad, np.cos(heading_rad), np.sin(heading_rad),
-                  by_frame(speed(x_m, y_m)), by_frame(valid), *np.ascontiguousarray(half_m.T), evaluated)
+                  by_frame(speed(x_m, y_m)), by_frame(valid), half_length_m, half_width_m, evaluated)
 
 
 def _edge_distance(scene: LoggedScene, poses: tuple[np.ndarray, ...], valid: np.ndarray, evaluated: np.ndarray,
@@ -154,10 +155,12 @@ def _edge_distance(scene: LoggedScene, poses: tuple[np.ndarray, ...], valid: np.
     """(r, e, s) metres, the largest one of the corners at the bottom of each box."""
     first = scene.current_step + 1
     x_m, y_m, z_m, heading_rad = (values[:, evaluated, first:] for values in poses)
-    length_m, width_m, height_m = (scene.size_m[scene.present][evaluated].astype(np.float32) / 2).T[:, :, None]
+    sizes_m = scene.size_m[scene.present][evaluated].astype(np.float32)
+    half_length_m, half_width_m, half_height_m = sizes_m.T[..., None] / 2
     cos, sin = np.cos(heading_rad), np.sin(heading_rad)
-    corners = [(x_m + front * length_m * cos - left * width_m * sin, y_m + front * length_m * sin + left * width_m * cos,
-                z_m - height_m) for front in (1, -1) for left in (1, -1)]
+    ahead_x, ahead_y, left_x, left_y = half_length_m * cos, half_length_m * sin, -half_width_m * sin, half_width_m * cos
+    corners = [(x_m + front * ahead_x + left * left_x, y_m + front * ahead_y + left * left_y, z_m - half_height_m)
+               for front in (1, -1) for left in (1, -1)]
     is_valid = valid[:, evaluated, first:]
     points_m = np.stack([np.stack([values[is_valid] for values in corner]) for corner in corners], axis=1)
     edges = make_road_edges(scene.road_edges, published)

@@ -203,7 +203,8 @@ def _check_map(scene: LoggedScene) -> None:
     for index, line in enumerate(scene.road_edges):
         check_coordinates(f"road_edges[{index}]", checked_array(f"road_edges[{index}]", line, "f", (None, 3)))
     if not any(len(line) > 1 for line in scene.road_edges):
-        raise ConfigError(f"road_edges has {len(scene.road_edges)} lines and none of 2 points or more; it must have one")
+        raise ConfigError(f"road_edges has {len(scene.road_edges)} lines and none of 2 points or more; it must have "
+                          "one")
     if not isinstance(scene.lanes, Mapping):
         raise ConfigError(f"lanes is {a_type(type(scene.lanes))}; it must be a mapping of ids to lines")
     for name, line in scene.lanes.items():

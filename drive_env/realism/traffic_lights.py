@@ -54,7 +54,9 @@ def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, la
         (..., t) bool.
     """
     violates = np.zeros(x_m.shape, bool)
-    for index, lane in enumerate(signals.lane if signals is not None else ()):
+    if signals is None:
+        return violates
+    for index, lane in enumerate(signals.lane):
         own = lanes.segments.of(lanes.lane == lane)
         red_steps = np.flatnonzero(np.isin(signals.state[1:, index], RED)) + 1
         if not len(own.inverse) or not len(red_steps):

@@ -336,8 +336,11 @@ def behaviour_scenes_table():
 
 
 def realism_table():
-    rows = [[code(name), row.bucket, f"{row.bins} bins, {row.low:g} to {row.high:g}" if row.bins else "share of rollouts",
-             *(f"{weight:g}" for weight in row.weights)] for name, row in FEATURES.items()]
+    def likelihood(row):
+        return f"{row.bins} bins, {row.low:g} to {row.high:g}" if row.bins else "share of rollouts"
+
+    rows = [[code(name), row.bucket, likelihood(row), *(f"{weight:g}" for weight in row.weights)]
+            for name, row in FEATURES.items()]
     return table(["feature", "bucket", "likelihood", *map(str, YEARS)], rows)
 
 

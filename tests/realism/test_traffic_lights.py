@@ -22,7 +22,8 @@ def violations(states, x_m=PASSES, valid=True, y_m=0.0, lane=7):
     return np.flatnonzero(found).tolist()
 
 
-@pytest.mark.parametrize("state, wanted", [(STOP, [2]), (ARROW_STOP, [2]), (FLASHING_STOP, []), (CAUTION, []), (GO, [])])
+@pytest.mark.parametrize("state, wanted", [
+    (STOP, [2]), (ARROW_STOP, [2]), (FLASHING_STOP, []), (CAUTION, []), (GO, [])])
 def test_only_a_stop_and_the_stop_of_an_arrow_are_red(state, wanted):
     assert violations([state] * 4) == wanted
 
