@@ -53,9 +53,9 @@ def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, la
     Returns:
         (..., t) bool.
     """
-    violates = np.zeros(x_m.shape, bool)
     if signals is None:
-        return violates
+        return np.zeros(x_m.shape, bool)
+    passed: list[tuple[int, np.ndarray]] = []
     for index, lane in enumerate(signals.lane):
         own = lanes.segments.of(lanes.lane == lane)
         red_steps = np.flatnonzero(np.isin(signals.state[1:, index], RED)) + 1
@@ -69,13 +69,21 @@ def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, la
         stop = _share(*(stop_m.T - start_m), *along_m)
         place = _share(x_m - start_m[0], y_m - start_m[1], *along_m)
 
-        # Those that pass it at red, and which lane they are on.
-        passes = np.zeros_like(violates)
+        passes = np.zeros(x_m.shape, bool)
         passes[..., red_steps] = ((place[..., red_steps - 1] < stop[red_steps - 1])
                                   & (place[..., red_steps] > stop[red_steps]) & valid[..., red_steps])
-        passing_m = _flat(np.stack([x_m[passes], y_m[passes]], axis=1))
-        passes[passes] = lanes.lane[nearest_segments(passing_m.T, lanes.segments)] == lane
+        passed.append((lane, passes))
+
+    # Which lane are they on? One search for all signals.
+    violates = np.zeros(x_m.shape, bool)
+    for _, passes in passed:
         violates |= passes
+    passing_m = _flat(np.stack([x_m[violates], y_m[violates]], axis=1))
+    lane_of = np.zeros(x_m.shape, lanes.lane.dtype)
+    lane_of[violates] = lanes.lane[nearest_segments(passing_m.T, lanes.segments)]
+    violates[...] = False
+    for lane, passes in passed:
+        violates |= passes & (lane_of == lane)
     return violates
 
 
