@@ -22,6 +22,7 @@ LAYERS = (
     ("batch",),
     ("drivers", "tasks"),
     ("playing",),
+    ("realism",),
     ("behaviours",),
     ("render",),
     ("replay",),

@@ -42,6 +42,7 @@ from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
 from drive_env.layout import critic_layout, observation_layout
+from drive_env.realism.weights import FEATURES, YEARS
 from drive_env.roles import STEPS_WITHOUT_A_LOG
 from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
 from drive_env.scenes.generate import GENERATORS, TASK_OF, TRIAL_STEPS
@@ -334,6 +335,15 @@ def behaviour_scenes_table():
     return table(["class", "drawn from"], [[code(name), one.recipe.scenes] for name, one in BEHAVIOURS.items()])
 
 
+def realism_table():
+    def likelihood(row):
+        return f"{row.bins} bins, {row.low:g} to {row.high:g}" if row.bins else "share of rollouts"
+
+    rows = [[code(name), row.bucket, likelihood(row), *(f"{weight:g}" for weight in row.weights)]
+            for name, row in FEATURES.items()]
+    return table(["feature", "bucket", "likelihood", *map(str, YEARS)], rows)
+
+
 HEADINGS = DriveConfig(goal_heading_tolerance_rad=0.2, observation={"goals": 1})
 """The default config, but goals have to be reached with their headings."""
 
@@ -367,6 +377,7 @@ TABLES = {
     ("docs/config.md", "sensors"): lambda: config_table(SensorConfig),
     ("docs/config.md", "disturbances"): lambda: config_table(DisturbanceConfig),
     ("docs/hidden.md", "parameters"): hidden_table,
+    ("docs/realism.md", "features"): realism_table,
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
     ("docs/config.md", "reward ranges"): lambda: config_table(RewardRanges),
     ("docs/scenes.md", "formats"): formats_table,
