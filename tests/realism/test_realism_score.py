@@ -70,6 +70,16 @@ def test_rates_are_shares_of_rollouts_and_objects():
     assert score.likelihoods["offroad"] == pytest.approx(math.sqrt(off * on))
 
 
+def test_the_bottom_of_a_box_decides_on_which_level_it_is():
+    """The edge at its top is nearer to its corners as seen from above, and has it on the other side."""
+    scene = straight(size_m=np.full((2, 3), [2.0, 2.0, 4.0]), road_edges=[
+        np.array([[-50.0, -3, 0], [100, -3, 0]]), np.array([[100.0, -2.5, 4], [-50, -2.5, 4]])])
+    scene.poses.z_m[:] = 2.0
+    found = realism_features(scene)
+    np.testing.assert_allclose(found.distance_to_road_edge[0, 0], -2.0, rtol=1e-6)
+    assert not found.offroad[0, 0].any()
+
+
 def test_an_event_in_a_step_without_a_log_does_not_count():
     valid = np.ones((2, STEPS), bool)
     valid[0, CURRENT + 1 :] = False
