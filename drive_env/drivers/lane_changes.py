@@ -166,8 +166,8 @@ class LaneNet:
         window.
 
         A vehicle that gets to the lanes `after` only beyond the place where they leave another lane has missed their
-        path.
-        Where that other lane goes on beside the path, and so leaves more room for the change, it is a path of its own.
+        path. Where that other lane goes on beside the path, and so leaves more room for the change, it is a path of its
+        own.
         """
         ways = [paths]
         for index, (lane, _) in enumerate(after[:-1]):

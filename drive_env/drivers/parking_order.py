@@ -16,8 +16,8 @@ PLACE_M = 0.5
 
 GAP_M, STANDING_GAP_M = 0.3, 0.08
 """Least gap between two cars that drive, and from a driving car to one that stands at its start or goal. Paths keep a
-margin wider than the second from the bays of others, so that no car is on the way of another one before it leaves its
-bay."""
+margin wider than `STANDING_GAP_M` from the bays of others, so that no car is on the way of another one before it leaves
+its bay."""
 
 
 class Order:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ConfigError, a_type
 from ..names import named_arguments
+from ..scenes.scene import OBJECT_KIND_CODES
 from .frames import Frames
 from .logged_scene import POSE, LoggedScene, Poses, checked_rollouts
 from .motion import acceleration, angular_acceleration, angular_speed, speed
@@ -16,8 +17,6 @@ from .nearest_object import nearest_object_distance
 from .road_edges import make_road_edges, signed_distance_to_edges
 from .time_to_collision import time_to_collision
 from .traffic_lights import make_lanes, red_light_violations
-
-VEHICLE = 1
 
 INVALID_M = np.float32(-1e10)
 """Distance to the road edge in steps without a pose."""
@@ -103,7 +102,8 @@ def realism_features(scene: LoggedScene, simulated: Poses | None = None, publish
         nearest, collides_in = (np.ascontiguousarray(values.reshape(by_object).transpose(0, 2, 1))
                                 for values in pending.result())
     return RealismFeatures(
-        valid=scene.valid[present][evaluated, first:], is_vehicle=scene.kind[present][evaluated] == VEHICLE,
+        valid=scene.valid[present][evaluated, first:],
+        is_vehicle=scene.kind[present][evaluated] == OBJECT_KIND_CODES["vehicle"],
         linear_speed=speed_3d[..., first:], linear_acceleration=acceleration(speed_3d)[..., first:],
         angular_speed=angular_speed(heading_rad)[..., first:],
         angular_acceleration=angular_acceleration(heading_rad)[..., first:],

@@ -13,7 +13,7 @@ import numpy as np
 from .boxes import Boxes
 
 PAIRS_AT_ONCE = 1 << 17
-"""Pairs of objects in one chunk: its arrays stay in the cache of a core."""
+"""Pairs, of objects or of points and segments, in one chunk: its arrays stay in the cache of a core."""
 
 
 class Frames(NamedTuple):

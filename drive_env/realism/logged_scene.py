@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigError, a_type, checked_int, value_text
+from ..errors import ConfigError, a_type, bound_text, checked_int, outside_text, value_text
 from ..scenes.limits import COORDINATE_LIMIT_M, SIZE_RANGE_M
 from ..scenes.scene import OBJECT_KINDS
 
@@ -49,10 +49,15 @@ def check_coordinates(name: str, values: np.ndarray) -> None:
     Raises:
         ConfigError: as said.
     """
-    bad = ~(np.abs(values) <= COORDINATE_LIMIT_M)
-    if bad.any():
-        raise ConfigError(f"{name} has the value {values[bad][0]:g}; each must be from {-COORDINATE_LIMIT_M:g} to "
-                          f"{COORDINATE_LIMIT_M:g}")
+    bad = values[~(np.abs(values) <= COORDINATE_LIMIT_M)]
+    if bad.size:
+        raise _outside(name, bad[0], -COORDINATE_LIMIT_M, COORDINATE_LIMIT_M)
+
+
+def _outside(name: str, value: float, low: float, high: float) -> ConfigError:
+    """The error of an array that holds a value out of its range."""
+    return ConfigError(f"{name} has the value {outside_text(value, low, high)}; each must be from {bound_text(low)} to "
+                       f"{bound_text(high)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +190,7 @@ def _check_tracks(scene: LoggedScene) -> None:
     low, high = SIZE_RANGE_M
     wrong = ~((size_m >= low) & (size_m <= high)) & valid[:, scene.current_step, None]
     if wrong.any():
-        raise ConfigError(f"size_m has the value {size_m[wrong][0]:g}; each must be from {low:g} to {high:g}")
+        raise _outside("size_m", size_m[wrong][0], low, high)
 
     evaluated = checked_array("evaluated", scene.evaluated, "b", (objects,))
     if not evaluated.any():

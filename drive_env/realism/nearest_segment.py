@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .frames import PAIRS_AT_ONCE
+
 Z_STRETCH = np.float32(3.0)
 """Heights count three times in the search, so that a road above or below is not mistaken for the own one."""
 
@@ -19,7 +21,6 @@ CELL_M = 0.5
 FACTORS = (2, 8, 32, 128)
 """Sizes of the smallest cells, and of the larger ones in cells."""
 
-PAIRS_AT_ONCE = 1 << 17
 MARGIN_M = np.float32(0.01)
 """Above the rounding errors of float32 in the bounds of distances."""
 

@@ -75,15 +75,14 @@ def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, la
         passed.append((lane, passes))
 
     # Which lane are they on? One search for all signals.
-    violates = np.zeros(x_m.shape, bool)
+    passing = np.zeros(x_m.shape, bool)
     for _, passes in passed:
-        violates |= passes
-    passing_m = _flat(np.stack([x_m[violates], y_m[violates]], axis=1))
-    lane_of = np.zeros(x_m.shape, lanes.lane.dtype)
-    lane_of[violates] = lanes.lane[nearest_segments(passing_m.T, lanes.segments)]
-    violates[...] = False
+        passing |= passes
+    passing_m = _flat(np.stack([x_m[passing], y_m[passing]], axis=1))
+    lane_of = lanes.lane[nearest_segments(passing_m.T, lanes.segments)]
+    violates = np.zeros(x_m.shape, bool)
     for lane, passes in passed:
-        violates |= passes & (lane_of == lane)
+        violates[passing] |= passes[passing] & (lane_of == lane)
     return violates
 
 

@@ -143,6 +143,7 @@ def test_features_and_scores_do_not_change_their_arguments():
     ({"road_edges": []}, "road_edges has 0 lines and none of 2 points or more; it must have one"),
     ({"road_edges": [np.zeros((4, 2))]}, r"road_edges\[0\] has the shape \(4, 2\); it must be \(any, 3\)"),
     ({"road_edges": [np.full((4, 3), np.nan)]}, r"road_edges\[0\] has the value nan; each must be from"),
+    ({"road_edges": [np.full((4, 3), 50_000.01)]}, r"has the value 50000\.01; each must be from -50000 to 50000"),
     ({"road_edges": None}, "road_edges is a NoneType; it must be a sequence of lines"),
     ({"lanes": [1]}, "lanes is a list; it must be a mapping of ids to lines"),
     ({"lanes": {"a": np.zeros((4, 3))}}, "lanes has the id 'a'; each must be a whole number"),
