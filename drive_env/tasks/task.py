@@ -66,8 +66,9 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
                 reveal_s: float = 0.0) -> Task:
     """One of several exits is the goal, the same in all trials of an episode; an agent learns which by trying.
 
-    The observation shows all exits as candidate goals and, with `reveal_s` 0, never which of them is the goal. Only the
-    goal is rewarded. A trial is too short for two exits.
+    The observation shows all exits as candidate goals and, with `reveal_s` 0, never which of them is the goal. It does
+    not show how long the previous trial took, which would tell at which exit it ended. Only the goal is rewarded. A
+    trial is too short for two exits.
 
     Args:
         exits: number of exits, 2 to 5.
@@ -87,7 +88,8 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
     config = DriveConfig(
         max_trials=trials, dt_s=STEP_S, trial_steps=EXIT_STEPS, dynamics={"max_speed_mps": EXIT_SPEED_MPS},
         goal_radius_m=GOAL_RADIUS_M, reward=GOAL_ALONE,
-        observation=ObservationConfig(partners=0, roads=32, candidates=exits, goal_reveal_s=reveal_s))
+        observation=ObservationConfig(
+            partners=0, roads=32, candidates=exits, goal_reveal_s=reveal_s, steps_share=False))
     return Task("hidden_exit", scenes, config, _scores(one_of(exits, reveal_s > 0), trials))
 
 
