@@ -11,7 +11,7 @@ import numpy as np
 
 from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
-from .errors import ArgumentError, UnknownNameError
+from .errors import ArgumentError, UnknownNameError, value_text
 from .names import unknown_name
 from .native_batch import NativeBatch
 from .native_config import native_config
@@ -97,11 +97,16 @@ def join_metrics(reports: Sequence[Mapping[str, MetricValue]]) -> dict[str, Metr
         The same metrics; `trials` is the sum, and quotients are quotients of the means over all.
 
     Raises:
-        ArgumentError: there is no report, or they have different metrics.
+        ArgumentError: there is no report, one is no report, or they have different metrics.
     """
+    if not isinstance(reports, Sequence) or isinstance(reports, (str, bytes)):
+        raise ArgumentError(f"reports is {value_text(reports)}; it must be a list of reports of Batch.metrics()")
     if not reports:
         raise ArgumentError("reports is empty; it must have at least one report")
     for index, report in enumerate(reports):
+        if not isinstance(report, Mapping) or not all(isinstance(value, MetricValue) for value in report.values()):
+            raise ArgumentError(f"reports[{index}] is {value_text(report)}; it must be a report of Batch.metrics(), a "
+                                "dict from the name of each metric to its MetricValue")
         if report.keys() != reports[0].keys():
             other = min(report.keys() ^ reports[0].keys())
             raise ArgumentError(f"reports[{index}] and reports[0] have different metrics, such as {other!r}; all must "
