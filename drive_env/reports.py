@@ -131,6 +131,13 @@ def _drawn_notes(scene: Scene) -> list[str]:
     return [f"{what}: {count}" for what, count in parts.items() if count]
 
 
+def _goal_lists_note(roles: Roles, config: DriveConfig) -> list[str]:
+    """The number of agents with goal lists, and whether these have an effect."""
+    count = int((np.diff(roles.goal_lists.start) > 0).sum())
+    without = "" if config.on_goal == "next" else f", without effect, since on_goal is {config.on_goal!r}"
+    return [f"agents with goal lists: {count}{without}"] if count else []
+
+
 def _joined(name: str, values: list[MetricValue]) -> MetricValue:
     count = sum(value.n for value in values)
     if name == "trials":
@@ -157,7 +164,7 @@ def full_report(scene: Scene, roles: Roles, config: DriveConfig) -> Report:
     """A copy of the report of a scene's roles, with counts of its special parts, and of agents that start in contact,
     on a road edge or in their goals."""
     report = Report(dict(roles.report.dropped), dict(roles.report.imputed), list(roles.report.notes))
-    report.notes += [*_controls_note(scene, config), *_drawn_notes(scene)]
+    report.notes += [*_controls_note(scene, config), *_drawn_notes(scene), *_goal_lists_note(roles, config)]
     alone = NativeBatch(config, "auto", (roles,), num_worlds=1, seed=0, threads=1, world_ids=np.zeros(1, np.int64),
                         part_count=1)
     message = per_thread.message

@@ -211,8 +211,8 @@ def test_a_trial_after_the_last_one_of_an_episode_is_refused():
     for trial, pending, follows in ((last, 1, 2), (0, 2, 1)):
         wrong = {name: good[f"state/{name}"].copy() for name in ("trial", "pending")}
         wrong["trial"][2], wrong["pending"][2] = trial, pending
-        with pytest.raises(CallError, match=rf"^state\['state/pending'\] of world 2 has {pending}; in trial {trial} of 3 "
-                                            rf"it must be 0 or {follows}$"):
+        with pytest.raises(CallError, match=rf"^state\['state/pending'\] of world 2 has {pending}; in trial {trial} of "
+                                            rf"3 it must be 0 or {follows}$"):
             batch.load_state_dict(good | {f"state/{name}": array for name, array in wrong.items()})
     assert pickle.dumps(batch) == before
 
