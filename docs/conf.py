@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from enum import Enum
 from importlib.metadata import version as version_of
+
+from sphinx.pycode import ModuleAnalyzer
 
 project = "drive-env"
 author = "the drive-env authors"
@@ -78,9 +81,23 @@ def signature_as_written(app, what, name, found, options, arguments, returns):
     return str(inspect.Signature(shown[1:] if shown[0].name == "self" else shown)), returned
 
 
+def docstring_of_data(name: str, found) -> list[str]:
+    """The docstring below the definition of a constant, where autodoc takes that of its type for one that is imported
+    from another module; [] if there is none."""
+    for module in [one for one in sys.modules if one.startswith("drive_env")]:
+        if vars(sys.modules[module]).get(name) is found:
+            analyzer = ModuleAnalyzer.for_module(module)
+            analyzer.analyze()
+            if ("", name) in analyzer.attr_docs:
+                return analyzer.attr_docs["", name]
+    return []
+
+
 def docstring_as_meant(app, what, name, found, options, lines: list[str]) -> None:
     """Splits `first, removed: meaning` under Attributes, which Napoleon reads as one name and its type, and links
-    `docs/page.md`."""
+    `docs/page.md`. Data have the docstring of the module that defines them."""
+    if what == "data":
+        lines[:] = docstring_of_data(name.rpartition(".")[2], found) or lines
     text = re.sub(r"\bdocs/(\w+)\.md\b", r":doc:`\1`", "\n".join(lines))
     head, mark, rest = text.partition("\nAttributes:\n")
     if mark:

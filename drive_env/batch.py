@@ -227,8 +227,8 @@ class Batch(ReadableWorlds):
     def scene_report(self, scene: int = 0) -> Report:
         """The number of objects in each role, and of agents that start in contact, on an edge or inside their goals.
 
-        Objects that are no agents are counted by the reason. Traffic lights and signs, scripts and candidate goals are
-        counted where a scene has any, or where the config has a use for them.
+        Objects that are no agents are counted by the reason. Traffic lights and signs, scripts, candidate goals and
+        goal lists are counted where a scene has any, or where the config has a use for them.
 
         Args:
             scene: index into `scenes`.

@@ -11,7 +11,7 @@ import numpy as np
 
 from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
-from .errors import ArgumentError, UnknownNameError
+from .errors import ArgumentError, UnknownNameError, value_text
 from .names import unknown_name
 from .native_batch import NativeBatch
 from .native_config import native_config
@@ -97,11 +97,16 @@ def join_metrics(reports: Sequence[Mapping[str, MetricValue]]) -> dict[str, Metr
         The same metrics; `trials` is the sum, and quotients are quotients of the means over all.
 
     Raises:
-        ArgumentError: there is no report, or they have different metrics.
+        ArgumentError: there is no report, one is no report, or they have different metrics.
     """
+    if not isinstance(reports, Sequence) or isinstance(reports, (str, bytes)):
+        raise ArgumentError(f"reports is {value_text(reports)}; it must be a list of reports of Batch.metrics()")
     if not reports:
         raise ArgumentError("reports is empty; it must have at least one report")
     for index, report in enumerate(reports):
+        if not isinstance(report, Mapping) or not all(isinstance(value, MetricValue) for value in report.values()):
+            raise ArgumentError(f"reports[{index}] is {value_text(report)}; it must be a report of Batch.metrics(), a "
+                                "dict from the name of each metric to its MetricValue")
         if report.keys() != reports[0].keys():
             other = min(report.keys() ^ reports[0].keys())
             raise ArgumentError(f"reports[{index}] and reports[0] have different metrics, such as {other!r}; all must "
@@ -124,6 +129,13 @@ def _drawn_notes(scene: Scene) -> list[str]:
     parts = {"candidate goals, one of which each episode draws for an agent": len(scene.candidate_goals_m),
              "objects with scripts, of which each episode draws some": scene.scripts.count}
     return [f"{what}: {count}" for what, count in parts.items() if count]
+
+
+def _goal_lists_note(roles: Roles, config: DriveConfig) -> list[str]:
+    """The number of agents with goal lists, and whether these have an effect."""
+    count = int((np.diff(roles.goal_lists.start) > 0).sum())
+    without = "" if config.on_goal == "next" else f", without effect, since on_goal is {config.on_goal!r}"
+    return [f"agents with goal lists: {count}{without}"] if count else []
 
 
 def _joined(name: str, values: list[MetricValue]) -> MetricValue:
@@ -152,7 +164,7 @@ def full_report(scene: Scene, roles: Roles, config: DriveConfig) -> Report:
     """A copy of the report of a scene's roles, with counts of its special parts, and of agents that start in contact,
     on a road edge or in their goals."""
     report = Report(dict(roles.report.dropped), dict(roles.report.imputed), list(roles.report.notes))
-    report.notes += [*_controls_note(scene, config), *_drawn_notes(scene)]
+    report.notes += [*_controls_note(scene, config), *_drawn_notes(scene), *_goal_lists_note(roles, config)]
     alone = NativeBatch(config, "auto", (roles,), num_worlds=1, seed=0, threads=1, world_ids=np.zeros(1, np.int64),
                         part_count=1)
     message = per_thread.message

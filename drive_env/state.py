@@ -19,7 +19,9 @@ from .errors import CallError, value_text
 from .native_batch import NativeBatch
 from .native_config import native_config
 from .scenes.scene import ROAD_KIND_CODES
-from .state_ranges import ABSENT, ANY, FLAG, check_directions, check_hidden, check_indices, output_ranges, ranges
+from .state_ranges import (
+    ABSENT, ANY, FLAG, GOES_ON, OPENS_EPISODE, OPENS_TRIAL, check_directions, check_hidden, check_indices,
+    output_ranges, ranges)
 
 
 def saved_state(core: NativeBatch, seeds: list[int]) -> dict[str, npt.NDArray[Any]]:
@@ -81,6 +83,7 @@ def checked_state(core: NativeBatch, given: Any, own: Mapping[str, np.ndarray]) 
         raise CallError(f"state['arrays/scene_index'] is {given['arrays/scene_index'].tolist()[:8]}; it must be that "
                         f"of state['state/scene_index'], {given['state/scene_index'].ravel().tolist()[:8]}")
     played = given["state/episode"][:, 0] >= 0  # before its first reset the state of a world is zeros
+    _check_pending(core, given)
     _check_absent(core, given, played)
     check_directions({name: given[f"state/{name}"] for name in ("heading_rad", "cos_heading", "sin_heading")}, played)
     check_hidden(core, given["state/hidden"], played)
@@ -104,6 +107,17 @@ def _check_array(name: str, array: Any, like: np.ndarray, limit: tuple[float, fl
     if limit is not ANY and array.size and not limit[0] <= array.min() <= array.max() <= limit[1]:
         worst = array.min() if array.min() < limit[0] else array.max()
         raise CallError(f"state[{name!r}] has {worst}; every entry must be from {limit[0]} to {limit[1]}")
+
+
+def _check_pending(core: NativeBatch, given: Mapping[str, np.ndarray]) -> None:
+    """After the last trial of an episode another episode must follow: one more trial would have no averages."""
+    trials, pending = given["state/trial"][:, 0], given["state/pending"][:, 0]
+    follows = np.where(trials == core.config.max_trials - 1, OPENS_EPISODE, OPENS_TRIAL)
+    wrong = (pending != GOES_ON) & (pending != follows)
+    if wrong.any():
+        world = int(np.flatnonzero(wrong)[0])
+        raise CallError(f"state['state/pending'] of world {world} has {pending[world]}; in trial {trials[world]} of "
+                        f"{core.config.max_trials} it must be {GOES_ON} or {follows[world]}")
 
 
 def _check_goal_lanes(core: NativeBatch, given: Mapping[str, np.ndarray], played: np.ndarray) -> None:

@@ -35,6 +35,9 @@ MOST_TURNS = 1 << 30
 ABSENT = 3
 """`status` of a slot for which the scene has no agent."""
 
+GOES_ON, OPENS_TRIAL, OPENS_EPISODE = range(3)
+"""`pending`: what the next step of a world does."""
+
 ROUNDING = 1.001
 """Factor by which float32 arithmetic of one step can exceed a limit."""
 
@@ -78,7 +81,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
         "episode": (-1, LONGEST), "scene_index": (0, len(core.scenes) - 1), "trial": (0, core.config.max_trials - 1),
         "clock_steps": steps, "age_steps": steps, "arrival_step": (-1, steps[1]), "path_side": (-1, 1),
-        "script_frame": (-1, steps[1]), "pending": (0, 2), "status": (0, ABSENT),
+        "script_frame": (-1, steps[1]), "pending": (GOES_ON, OPENS_EPISODE), "status": (0, ABSENT),
         "controller": (lib.DRV_CONTROLLER_NONE, lib.DRV_CONTROLLER_RULE),
         "outcome": OUTCOME, "previous_outcome": OUTCOME, "collision_vehicle": (-1, vehicles - 1),
         "trials": (0, LONGEST), "coplayer_trials": (0, LONGEST),

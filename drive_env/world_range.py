@@ -218,8 +218,8 @@ class WorldRange:
         """The hidden values in effect, by the names of `HiddenConfig`, (R,) float32 each; a copy.
 
         A parameter that does not vary has its value without variation: a gain or factor of 1, an offset or delay of 0,
-        the friction of the config. A `steering_gain` below 0 turns the vehicle to the other side. Not to be
-        read while a step is in flight.
+        the friction of the config. A `steering_gain` below 0 turns the vehicle to the other side. If any parameter
+        varies, all values are 0 until the first reset. Not to be read while a step is in flight.
         """
         shape, core = (self.num_agents, lib.DRV_HIDDEN_COUNT), self._core
         if core.state["hidden"].shape[1]:
@@ -233,7 +233,8 @@ class WorldRange:
     def reward_weights(self) -> npt.NDArray[np.float32]:
         """(R, terms) float32, the weight of each reward term for each agent, in the order of `REWARD_TERMS`; a copy.
 
-        A weight is a reward per unit of the term's fact (docs/config.md). Not to be read while a step is in flight.
+        A weight is a reward per unit of the term's fact (docs/config.md). Where weights are drawn, all are 0 until the
+        first reset. Not to be read while a step is in flight.
         """
         shape, drawn = (self.num_agents, lib.DRV_TERM_COUNT), self._core.state["reward_weight"]
         if drawn.shape[1]:

@@ -25,7 +25,7 @@ class ReadableWorlds(WorldRange):
 
         Keys, all (vehicles,): x_m, y_m, heading_rad, speed_mps, length_m, width_m (float32), z_m (float32: height of
         the road under it; 0 in a scene whose roads do not lie above each other), kind (uint8, as in
-        `drive_env.scenes.scene.OBJECT_KINDS`), present (bool: on the map) and follows_log (bool: it replayed its log in
+        `drive_env.scenes.OBJECT_KINDS`), present (bool: on the map) and follows_log (bool: it replayed its log in
         the last step; a rule-based vehicle does so while it is handed back, see `DriveConfig.idm_handback_m`).
 
         Raises:
@@ -112,7 +112,7 @@ class ReadableWorlds(WorldRange):
     def light_states(self, world: int = 0) -> npt.NDArray[np.uint8]:
         """A copy of what the traffic controls of a world's scene show now, until the next step ends.
 
-        (c,) uint8, codes of `drive_env.scenes.scene.LIGHT_STATES`, in the order of `Scene.traffic_controls`: 0 for
+        (c,) uint8, codes of `drive_env.scenes.LIGHT_STATES`, in the order of `Scene.traffic_controls`: 0 for
         signs, and for all without `DriveConfig(traffic_controls=True)`.
 
         Raises:

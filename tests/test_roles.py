@@ -3,9 +3,10 @@
 import copy
 
 import pytest
+from golden import with_lists
 from scripted_scenes import Actor, batch_of, discrete, drive, driver, log_replay, onsets, sample, stage, standing
 
-from drive_env import Batch, ConfigError, SceneError, generate_scene
+from drive_env import Batch, ConfigError, DriveConfig, SceneError, generate_scene
 
 CONTROLS = {
     "vehicles": {"control": "vehicles"},
@@ -159,6 +160,19 @@ def test_the_report_counts_lights_signs_scripts_and_candidate_goals():
     assert "traffic" not in notes("intersection", seed=1)
     assert "objects with scripts, of which each episode draws some: 4" in notes("gates")
     assert "candidate goals, one of which each episode draws for an agent: 3" in notes("exits")
+
+
+def test_the_report_says_whether_goal_lists_have_an_effect():
+    scene = with_lists(generate_scene("town", agents=4))  # three of them
+
+    def notes(**choices):
+        return Batch(scene, config=DriveConfig(**choices)).scene_report().notes
+
+    assert "agents with goal lists: 3" in notes(on_goal="next")
+    assert "agents with goal lists: 3, without effect, since on_goal is 'remove'" in notes()
+    assert "agents with goal lists: 1, without effect, since on_goal is 'respawn'" in notes(
+        on_goal="respawn", control=(int(scene.objects.id[0]), int(scene.objects.id[3])))
+    assert not [note for note in batch_of(generate_scene("town", agents=4)).scene_report().notes if "lists" in note]
 
 
 def test_scenes_with_and_without_controls_play_in_one_batch():

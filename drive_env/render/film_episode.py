@@ -20,6 +20,7 @@ from .film import FILM_EXTENSIONS, contact_sheet, write_picture, write_video
 from .view import SceneView
 
 POLICIES = (*playing.POLICIES, "replay")
+"""Names of the policies of `play`; "replay" is that of the logs."""
 
 FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
 

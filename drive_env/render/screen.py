@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .window import Window
 
 RENDER_MODES = ("human", "rgb_array")
+"""The render modes of envs: a window that shows every step, or a picture for every call of `render`."""
+
 _ALLOWED = ", ".join(map(repr, RENDER_MODES))
 
 

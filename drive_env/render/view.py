@@ -40,6 +40,8 @@ from .traffic import (
 )
 
 VIEWS = ("scene", "follow")
+"""The whole map, or the surroundings of one agent."""
+
 SIDE_LIMITS_PX = (160, 7680)
 SPAN_LIMITS_M = (5.0, 2000.0)
 """Height of the "follow" view: from about one car to a small town."""

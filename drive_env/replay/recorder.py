@@ -150,7 +150,7 @@ class Recorder:
         # The first frame of a trial has no events and no actions: those in the batch belong to the step before.
         events = np.stack([onsets[event][:count] for event in events_of(batch.config)], axis=1) & acted
         observations = batch.float_observations(agents)
-        actions = np.where(acted, _continuous(batch.actions[agents], batch.config), 0.0)
+        actions = _continuous(batch.bound_actions[agents], acted, batch.config)
         return Frame(
             goal_m=state["goal_m"][:count],
             goal_heading_rad=state.get("goal_heading_rad", np.full(count, np.nan, np.float32))[:count],
@@ -167,10 +167,13 @@ class Recorder:
             script_frame=state.get("script_frame", np.zeros(0, np.int32)))
 
 
-def _continuous(actions, config):
-    """(R, dimensions) continuous actions equal to actions of the config's type."""
-    if config.action_type == "continuous":
-        return actions
+def _continuous(actions, acted, config):
+    """(R, dimensions) continuous actions equal to actions of the config's type; 0 for agents that did not act, whose
+    actions may be anything."""
     dimensions = action_dimensions(config)
+    if config.action_type == "continuous":
+        return np.where(acted, actions, 0.0)
+    actions = np.where(acted.reshape(-1, *[1] * (actions.ndim - 1)), actions, 0)
     bins = bins_of_index(actions, dimensions) if config.action_type == "discrete" else actions
-    return np.stack([dimension.shares[bins[:, i]] for i, dimension in enumerate(dimensions)], axis=1)
+    shares = np.stack([dimension.shares[bins[:, i]] for i, dimension in enumerate(dimensions)], axis=1)
+    return np.where(acted, shares, 0.0)

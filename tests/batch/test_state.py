@@ -166,8 +166,9 @@ def extremes(batch, state, rng):
     return state
 
 
-KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping", "hidden", "lane")
-"""Bound to the scene of the world or to the config; other tests damage them."""
+KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping", "hidden", "lane", "trial",
+        "pending")
+"""Bound to the scene of the world, to the config or to each other; other tests damage them."""
 
 
 @pytest.mark.parametrize("observation_type", ["float32", "float16", "index"])
@@ -200,6 +201,20 @@ def test_a_trial_that_ends_without_a_step_of_an_agent_has_finite_metrics():
     metrics = batch.metrics()
     assert metrics["trials"].n > 0 and metrics["mean_speed_mps"].value > 0
     assert all(np.isfinite(figure.value) for figure in metrics.values() if figure.n)
+
+
+def test_a_trial_after_the_last_one_of_an_episode_is_refused():
+    """It would write averages outside of the core's memory, since each agent has as many as an episode has trials."""
+    batch = opened()
+    last = CONFIG.max_trials - 1
+    before, good = pickle.dumps(batch), batch.state_dict()
+    for trial, pending, follows in ((last, 1, 2), (0, 2, 1)):
+        wrong = {name: good[f"state/{name}"].copy() for name in ("trial", "pending")}
+        wrong["trial"][2], wrong["pending"][2] = trial, pending
+        with pytest.raises(CallError, match=rf"^state\['state/pending'\] of world 2 has {pending}; in trial {trial} of "
+                                            rf"3 it must be 0 or {follows}$"):
+            batch.load_state_dict(good | {f"state/{name}": array for name, array in wrong.items()})
+    assert pickle.dumps(batch) == before
 
 
 def test_an_absurd_heading_and_a_direction_of_another_are_refused():

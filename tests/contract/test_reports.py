@@ -96,3 +96,9 @@ def test_reports_that_cannot_be_joined_are_refused():
     with pytest.raises(drive_env.ArgumentError, match=r"reports\[1\] and reports\[0\] have different metrics, such as "
                                                       "'score'; all must be of one config"):
         drive_env.join_metrics([one, one | {"score": drive_env.MetricValue(1.0, 1)}])
+    for wrong in (None, 3, one, {0: one}, "town", iter([one])):
+        with pytest.raises(drive_env.ArgumentError, match=r"^reports is .*; it must be a list of reports of Batch"):
+            drive_env.join_metrics(wrong)
+    for wrong in (None, 3, "goal", {"goal": 1.0}, {0: one}):  # the last one is what `metrics(by="scene")` returns
+        with pytest.raises(drive_env.ArgumentError, match=r"^reports\[1\] is .*; it must be a report of Batch.metrics"):
+            drive_env.join_metrics([one, wrong])

@@ -204,7 +204,7 @@ def trial_features_describe_the_previous_trial(rollout):
             if rollout.opens_trial[t] and t > start:
                 outcome, share = ended_as, driven / rollout.trial_steps[t]
                 ended_as, driven = np.full(rollout.num_agents, NONE), np.zeros(rollout.num_agents)
-            reward = np.where(rollout.acted[t], rollout.rewards[t], reward)
+            reward = np.where(rollout.acted[t] & ~rollout.disturbed[t], rollout.rewards[t], reward)
             driven = driven + rollout.acted[t]
             ended_as = np.where(rollout.outcome[t] != NONE, rollout.outcome[t], ended_as)
             raw["index"][t], raw["reward"][t], raw["steps_share"][t] = rollout.trial_index[t], reward, share

@@ -241,6 +241,27 @@ def test_actions_are_shares_of_throttle_and_steering(action_type):
     assert (actions[0] == 0).all() and np.abs(actions).max() <= 1
 
 
+@pytest.mark.parametrize("action_type", ["discrete", "multi_discrete", "continuous"])
+def test_what_the_caller_passes_for_agents_that_wait_is_not_recorded(action_type):
+    config = DriveConfig(action_type=action_type, trial_steps=30, max_trials=2)
+    with Batch("town", config=config) as batch:
+        recorder, driver, waited = Recorder(batch), RandomDriver(batch, 5), []
+
+        def with_garbage():
+            actions = driver.act_all()
+            actions[batch.waits] = np.nan if action_type == "continuous" else 10**6
+            waited.append(batch.waits.copy())
+            return actions
+
+        rollout(batch, recorder, SimpleNamespace(act_all=with_garbage), 2)
+        trials = recorder.recording().trials
+    waited = np.stack(waited)
+    assert waited.any() and not waited.all()
+    # Frame 0 of a trial is that of the reset or of the restart step.
+    actions = np.concatenate([trials[0].actions[1:], trials[1].actions])
+    assert (actions[waited] == 0).all() and (actions[~waited] != 0).any()
+
+
 # ---- events ----
 
 

@@ -83,6 +83,13 @@ def test_every_public_name_has_its_place(pages):
             if path not in ids and f"{getattr(found, '__module__', '')}.{path.rpartition('.')[2]}" not in ids] == []
 
 
+def test_constants_are_described_by_their_own_docstrings():
+    """Sphinx shows that of the type for a constant that is imported from another module."""
+    shown = (SITE / "api.html").read_text("utf-8")
+    assert "Codes of what a traffic light shows" in shown
+    assert not [kind.__doc__ for kind in (tuple, dict) if kind.__doc__.splitlines()[0].partition(".")[0] in shown]
+
+
 @pytest.mark.parametrize("width_px", [PHONE_PX, DESKTOP_PX])
 def test_no_page_is_wider_than_its_window(pages, chromium, width_px):
     """What is wide, tables and code, scrolls by itself."""
