@@ -28,7 +28,7 @@ static float drawn_value(const drv_world *world, int32_t agent, int32_t paramete
         const int32_t low = (int32_t)range.low, high = (int32_t)range.high;
         return (float)(low + (int32_t)drv_random_below(bits, (uint32_t)(high - low + 1)));
     }
-    return range.low + drv_random_share(bits) * (range.high - range.low);
+    return drv_smaller(range.low + drv_random_share(bits) * (range.high - range.low), range.high);
 }
 
 void drv_hidden_begin(drv_world *world) {
