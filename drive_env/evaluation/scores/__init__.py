@@ -1,0 +1,17 @@
+"""How well did one vehicle drive? Scores of nuPlan, V-Max and Waymax, faults and comfort, from recorded poses.
+
+They take plain arrays, also those of other simulators, and need numpy alone.
+"""
+
+from .all_scores import SCORES, Score, km_per_infraction, score_driven
+from .comfort import COMFORT_BOUNDS, ComfortSignals, comfort_signals
+from .driven_scene import DrivenMap, DrivenScene
+from .driven_trial import driven_scene, driven_trial
+from .faults import Collision, collisions
+from .nuplan import NuplanScore, nuplan_score
+from .vmax import VmaxScore, vmax_score
+from .waymax import StepMetric, WaymaxMetrics, waymax_metrics
+
+__all__ = ["COMFORT_BOUNDS", "Collision", "ComfortSignals", "DrivenMap", "DrivenScene", "NuplanScore", "SCORES",
+           "Score", "StepMetric", "VmaxScore", "WaymaxMetrics", "collisions", "comfort_signals", "driven_scene",
+           "driven_trial", "km_per_infraction", "nuplan_score", "score_driven", "vmax_score", "waymax_metrics"]
