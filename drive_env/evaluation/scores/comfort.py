@@ -13,7 +13,7 @@ ACCELERATION_WINDOW, JERK_WINDOW, YAW_WINDOW = 8, 15, 5
 """Samples of the windows, as in nuPlan."""
 
 DECIMALS = 8
-"""To which nuPlan rounds a signal before it compares it with a bound."""
+"""To which a signal is rounded before it is compared with a bound, as in nuPlan."""
 
 COMFORT_BOUNDS = MappingProxyType({
     "longitudinal_mps2": (-4.05, 2.40), "lateral_mps2": (-4.89, 4.89), "yaw_rate_radps": (-0.95, 0.95),
@@ -74,5 +74,8 @@ def is_comfortable_by_vmax(speed_mps: np.ndarray, heading_rad: np.ndarray, dt_s:
                "yaw_rate": savitzky_golay(heading_rad, YAW_WINDOW, dt_s, 1),
                "yaw_acceleration": savitzky_golay(heading_rad, YAW_WINDOW, dt_s, 2, degree=3)}
     inner = slice(YAW_WINDOW // 2, -(YAW_WINDOW // 2)) if len(speed_mps) >= YAW_WINDOW else slice(None)
-    return all(bool(((low <= values[inner]) & (values[inner] <= high)).all())
-               for (low, high), values in zip(VMAX_BOUNDS.values(), signals.values(), strict=True))
+    for name, (low, high) in VMAX_BOUNDS.items():
+        values = np.round(signals[name][inner], DECIMALS)
+        if not ((low <= values) & (values <= high)).all():
+            return False
+    return True

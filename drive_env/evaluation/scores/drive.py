@@ -16,6 +16,9 @@ from .lane_places import (
 AXLE_SHARE = 0.5 * lib.DRV_WHEELBASE_PERCENT / 100
 """From the centre of a vehicle to its rear axle, as a share of its length: that of the core's vehicle models."""
 
+TOUCHING_M = 1e-4
+"""Boxes that are nearer touch: positions in float32 have errors of so much."""
+
 
 class Drive:
     """The steps of a scene in which the ego is on the map, t of them, and the m other objects.
@@ -73,15 +76,28 @@ class Drive:
     @cached_property
     def overlaps(self) -> np.ndarray:
         """(t, m) bool, whether the box of another object overlaps that of the ego."""
-        return boxes_overlap(self.box.of(np.s_[:, None]), self.others) & self.same_level
+        return boxes_overlap(*self._boxes_of(slice(None))) & self.same_level
 
     @cached_property
     def overlap_onsets(self) -> np.ndarray:
-        """(t, m) bool, where an overlap begins. One that is there in the first step of the two counts only after they
-        have been apart."""
+        """(t, m) bool, where an overlap begins, also one that ends before the step does. One that is there in the first
+        step of the two counts only after they have been apart."""
+        # The way of the ego in the step, as seen from the other object.
+        path_x, path_y = (np.diff(own)[:, None] - np.diff(theirs, axis=0)
+                          for own, theirs in ((self.x_m, self.others.x_m), (self.y_m, self.others.y_m)))
+        before, after = (self._boxes_of(steps) for steps in (slice(None, -1), slice(1, None)))
+        # Both turn in the step: the headings at its start and at its end bound what they cover.
+        sweeps = (boxes_overlap(*after, path_x, path_y) & boxes_overlap(*before, -path_x, -path_y)
+                  & self.same_level[1:])
         onsets = np.zeros_like(self.overlaps)
-        onsets[1:] = self.overlaps[1:] & ~self.overlaps[:-1] & self.other_valid[:-1]
+        onsets[1:] = (self.overlaps[1:] | sweeps) & ~self.overlaps[:-1] & self.other_valid[:-1]
         return onsets
+
+    def _boxes_of(self, steps: slice) -> tuple[Box, Box]:
+        """The boxes of the ego, (t, 1), grown by `TOUCHING_M`, and of the others in these steps."""
+        own = self.box.of(steps).of(np.s_[:, None])
+        grown = own._replace(half_length_m=own.half_length_m + TOUCHING_M, half_width_m=own.half_width_m + TOUCHING_M)
+        return grown, self.others.of(steps)
 
     def axle_m(self, axle_share: float = AXLE_SHARE) -> np.ndarray:
         """(t, 2) the rear axle, which is by a share of the length behind the centre."""
