@@ -12,6 +12,6 @@ from .nuplan import NuplanScore, nuplan_score
 from .vmax import VmaxScore, vmax_score
 from .waymax import StepMetric, WaymaxMetrics, waymax_metrics
 
-__all__ = ["COMFORT_BOUNDS", "Collision", "ComfortSignals", "DrivenMap", "DrivenScene", "NuplanScore", "SCORES",
+__all__ = ["COMFORT_BOUNDS", "SCORES", "Collision", "ComfortSignals", "DrivenMap", "DrivenScene", "NuplanScore",
            "Score", "StepMetric", "VmaxScore", "WaymaxMetrics", "collisions", "comfort_signals", "driven_scene",
            "driven_trial", "km_per_infraction", "nuplan_score", "score_driven", "vmax_score", "waymax_metrics"]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ConfigError, value_text
+from ...names import named_arguments
 from .collision_times import nuplan_time_to_collision
 from .comfort import COMFORT_BOUNDS, comfort_signals, comfortable_steps
 from .drive import Drive
@@ -81,8 +82,12 @@ SCORES: Mapping[str, Score] = MappingProxyType({
 """Every score by its name. One that is not defined, such as a distance from an expert that there is not, is NaN."""
 
 
+@named_arguments
 def score_driven(scene: DrivenScene) -> dict[str, float]:
     """All scores of the ego of one drive, by the names of `SCORES`.
+
+    Args:
+        scene: the drive.
 
     Raises:
         ConfigError: `scene` is no `DrivenScene`.
@@ -132,12 +137,16 @@ def _waymax(metrics: WaymaxMetrics) -> dict[str, float]:
     return found
 
 
+@named_arguments
 def km_per_infraction(scores: Iterable[Mapping[str, float]]) -> float:
     """The distance of drives over their infractions: the sum of kilometres over the sum of infractions, NaN without
     any. A mean of the ratios of drives would be another number.
 
     Args:
         scores: of `score_driven`, one a drive.
+
+    Raises:
+        ConfigError: one has no distance or no infractions.
     """
     rows = list(scores)
     for row in rows:

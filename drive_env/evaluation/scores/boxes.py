@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class Box(NamedTuple):
     half_length_m: np.ndarray
     half_width_m: np.ndarray
 
-    def of(self, chosen: object) -> Box:
+    def of(self, chosen: Any) -> Box:
         """Those of an index or mask of arrays of one shape."""
         return Box(*(values[chosen] for values in self))
 

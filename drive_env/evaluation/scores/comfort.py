@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import ConfigError
+from ...names import named_arguments
+from ...realism.logged_scene import checked_array
+from .driven_scene import check_step_time
 from .savitzky_golay import savitzky_golay
 
 ACCELERATION_WINDOW, JERK_WINDOW, YAW_WINDOW = 8, 15, 5
@@ -36,14 +40,25 @@ class ComfortSignals(NamedTuple):
     jerk_mps3: np.ndarray
 
 
+@named_arguments
 def comfort_signals(speed_mps: np.ndarray, heading_rad: np.ndarray, dt_s: float) -> ComfortSignals:
     """The signals of a drive.
 
     The accelerations before smoothing are central differences: of the speed, and of the heading times the speed.
 
     Args:
-        speed_mps, heading_rad: (t,) of two steps or more; headings may jump by whole turns.
+        speed_mps: (t,) float, of two steps or more, along the heading.
+        heading_rad: (t,) float; it may jump by whole turns.
+        dt_s: time between two steps.
+
+    Raises:
+        ConfigError: an array has another dtype or shape than allowed, or the time is not above 0.
     """
+    steps = len(checked_array("speed_mps", speed_mps, "f", (None,)))
+    checked_array("heading_rad", heading_rad, "f", (steps,))
+    if steps < 2:
+        raise ConfigError(f"speed_mps has {steps} steps; it must have 2 or more")
+    check_step_time(dt_s)
     heading_rad = np.unwrap(heading_rad)
     ahead_mps2 = np.gradient(speed_mps, dt_s)
     left_mps2 = speed_mps * np.gradient(heading_rad, dt_s)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ...binding import lib
+from ...errors import ConfigError, a_type
 from ...realism.road_edges import make_road_edges, signed_distance_to_edges
 from .boxes import Box, boxes_overlap, corners
 from .driven_scene import DrivenScene
@@ -30,9 +31,14 @@ class Drive:
         others: boxes of the others, (t, m) arrays.
         other_index: (m,) indices of the others in the scene.
         other_z_m, other_heading_rad, other_speed_mps, other_valid: (t, m).
+
+    Raises:
+        ConfigError: `scene` is no `DrivenScene`.
     """
 
     def __init__(self, scene: DrivenScene) -> None:
+        if not isinstance(scene, DrivenScene):
+            raise ConfigError(f"scene is {a_type(type(scene))}; it must be a DrivenScene")
         self.scene, steps = scene, scene.ego_steps
         own = scene.ego
         self.x_m, self.y_m, self.z_m, self.heading_rad, self.speed_mps = (

@@ -53,8 +53,9 @@ class DrivenMap:
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(count))
             values = checked_array(name, getattr(self, name), "f", (count,))
-            if not (values >= 0).all():
-                raise ConfigError(f"{name} has the value {values[~(values >= 0)][0]}; each must be 0 or more")
+            wrong = values[~(values >= 0)]
+            if len(wrong):
+                raise ConfigError(f"{name} has the value {wrong[0]}; each must be 0 or more")
         if self.in_junction is None:
             object.__setattr__(self, "in_junction", np.zeros(count, bool))
         checked_array("in_junction", self.in_junction, "b", (count,))
@@ -129,6 +130,17 @@ class DrivenScene:
         return slice(int(steps[0]), int(steps[-1]) + 1)
 
 
+def check_step_time(dt_s: Any) -> None:
+    """Rejects what is no time between two steps.
+
+    Raises:
+        ConfigError: as said.
+    """
+    is_number = isinstance(dt_s, (int, float, np.number)) and not isinstance(dt_s, bool)
+    if not is_number or not 0.0 < dt_s <= LONGEST_DT_S:
+        raise ConfigError(f"dt_s is {value_text(dt_s)}; it must be above 0, at most {LONGEST_DT_S:g}")
+
+
 def _check_lines(name: str, lines: Any) -> None:
     """Rejects what is no sequence of polylines."""
     if not isinstance(lines, Sequence):
@@ -150,16 +162,15 @@ def _check_tracks(driven: DrivenScene) -> None:
     present = valid.any(axis=0)
     size_m = checked_array("size_m", driven.size_m, "f", (shape[1], 2))
     low, high = SIZE_RANGE_M
-    wrong = ~((size_m >= low) & (size_m <= high)) & present[:, None]
-    if wrong.any():
-        raise ConfigError(f"size_m has the value {size_m[wrong][0]}; each must be from {low} to {high}")
+    sizes = size_m[present].ravel()
+    wrong = sizes[~((sizes >= low) & (sizes <= high))]
+    if len(wrong):
+        raise ConfigError(f"size_m has the value {wrong[0]}; each must be from {low} to {high}")
     kind = checked_array("kind", driven.kind, "iu", (shape[1],))
-    unknown = ~np.isin(kind, list(OBJECT_KINDS))
-    if unknown.any():
-        raise ConfigError(f"kind has the value {kind[unknown][0]}; each must be from 1 to {max(OBJECT_KINDS)}")
-    is_number = isinstance(driven.dt_s, (int, float, np.number)) and not isinstance(driven.dt_s, bool)
-    if not is_number or not 0.0 < driven.dt_s <= LONGEST_DT_S:
-        raise ConfigError(f"dt_s is {value_text(driven.dt_s)}; it must be above 0, at most {LONGEST_DT_S:g}")
+    unknown = kind[~np.isin(kind, list(OBJECT_KINDS))]
+    if len(unknown):
+        raise ConfigError(f"kind has the value {unknown[0]}; each must be from 1 to {max(OBJECT_KINDS)}")
+    check_step_time(driven.dt_s)
 
 
 def _check_ego(driven: DrivenScene) -> None:

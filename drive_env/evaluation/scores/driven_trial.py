@@ -8,6 +8,7 @@ import numpy as np
 
 from ...behaviours import TrialLog, TrialMotion
 from ...errors import ConfigError, a_type, checked_int
+from ...names import named_arguments
 from ...native import native_scene
 from ...roles import Roles
 from ...routes import lane_route
@@ -19,6 +20,7 @@ from .line_crossings import violations_of
 from .scene_map import driven_map, has_levels
 
 
+@named_arguments
 def driven_scene(scene: Scene, ego: SupportsIndex | None = None) -> DrivenScene:
     """The drive of an object in the log of a scene, which is its own expert.
 
@@ -47,6 +49,7 @@ def driven_scene(scene: Scene, ego: SupportsIndex | None = None) -> DrivenScene:
         z_m=objects.z_m - 0.5 * objects.height_m if has_levels(scene) else None)
 
 
+@named_arguments
 def driven_trial(log: TrialLog, agent: SupportsIndex = 0) -> DrivenScene:
     """The drive of an agent in a played trial, until an event stops or removes it.
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...names import named_arguments
 from ...scenes.scene import OBJECT_KIND_CODES
 from .boxes import Box, boxes_overlap
 from .drive import TOUCHING_M, Drive
@@ -46,14 +47,22 @@ class Collision(NamedTuple):
     change_mps: float
 
 
+@named_arguments
 def collisions(scene: DrivenScene) -> list[Collision]:
-    """The collisions of the ego in the order of their steps, one an object."""
+    """The collisions of the ego in the order of their steps, one an object.
+
+    Args:
+        scene: the drive.
+
+    Raises:
+        ConfigError: it is no `DrivenScene`.
+    """
     return collisions_of(Drive(scene))
 
 
 def collisions_of(drive: Drive) -> list[Collision]:
     """As `collisions`."""
-    found = []
+    found: list[Collision] = []
     for step, other in np.argwhere(drive.overlap_onsets).tolist():
         index = int(drive.other_index[other])
         if any(index == one.object for one in found):

@@ -68,7 +68,8 @@ def segments_of_lines(lines: Sequence[np.ndarray]) -> Segments:
     length_m = np.hypot(step[:, 0], step[:, 1])
     kept = length_m > 0.0
     start, step, line, length_m = start[kept], step[kept], line[kept], length_m[kept]
-    return Segments(line, *start.T, *(step / length_m[:, None]).T[:2], length_m, step[:, 2] / length_m)
+    (x_m, y_m, z_m), (ahead_x, ahead_y, slope) = start.T, (step / length_m[:, None]).T
+    return Segments(line, x_m, y_m, z_m, ahead_x, ahead_y, length_m, slope)
 
 
 class ByLine(NamedTuple):
@@ -99,7 +100,7 @@ def by_line(x_m: np.ndarray, y_m: np.ndarray, z_m: np.ndarray, segments: Segment
 
 def nearest_m(x_m: np.ndarray, y_m: np.ndarray, segments: Segments) -> np.ndarray:
     """(n,) distances from the nearest segment, whatever its height; infinite without segments."""
-    if not len(segments.line):
+    if not len(segments.line) or not len(x_m):
         return np.full(len(x_m), np.inf)
     flat = segments._replace(slope=np.zeros_like(segments.slope))
     return np.concatenate([by_line(x_m[part], y_m[part], x_m[part], flat).distance_m.min(axis=1)

@@ -9,13 +9,14 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...names import named_arguments
 from ...scenes.scene import OBJECT_KIND_CODES
 from .collision_times import nuplan_time_to_collision
 from .comfort import comfort_signals, comfortable_steps
 from .drive import Drive
 from .driven_scene import DrivenScene
 from .faults import VULNERABLE, Collision, collisions_of
-from .lane_places import half_width_m, segments_of_lines, by_line
+from .lane_places import by_line, half_width_m, segments_of_lines
 from .progress import length_m, places_along, way_of
 
 MULTIPLIERS = ("no_at_fault_collisions", "drivable_area", "making_progress", "driving_direction")
@@ -55,9 +56,19 @@ class NuplanScore:
     terms: Mapping[str, float]
 
 
+@named_arguments
 def nuplan_score(scene: DrivenScene) -> NuplanScore:
-    """The closed-loop score of nuPlan. Whether it is the non-reactive or the reactive one depends on what the others
-    did: replay their logs, or follow rules."""
+    """The closed-loop score of nuPlan.
+
+    Whether it is the non-reactive or the reactive one depends on what the others did: replay their logs, or follow
+    rules.
+
+    Args:
+        scene: the drive.
+
+    Raises:
+        ConfigError: it is no `DrivenScene`.
+    """
     return nuplan_score_of(Drive(scene))
 
 
@@ -98,7 +109,7 @@ def outside_m(drive: Drive) -> np.ndarray:
     if not len(step) or not len(known):
         return beyond_m
     x_m, y_m = drive.corners_m[step, corner].T
-    segments = segments_of_lines([drive.scene.road_map.lanes[lane] for lane in known]).near(x_m, y_m, widths_m.max())
+    segments = segments_of_lines([drive.scene.road_map.lanes[lane] for lane in known.tolist()]).near(x_m, y_m, widths_m.max())
     if len(segments.line):
         by = by_line(x_m, y_m, drive.z_m[step], segments)
         half_m = half_width_m(drive.scene.road_map, known[segments.line])

@@ -48,7 +48,7 @@ def _made(scene: Scene) -> DrivenMap:
         len(predecessors[one]) > 1 for one in after) for before, after in zip(predecessors, successors, strict=True)],
         bool)
     limits_mps = roads.speed_limit_mps[index].astype(np.float64)
-    for lane in np.flatnonzero(in_junction & (limits_mps == 0.0)):
+    for lane in np.flatnonzero(in_junction & (limits_mps == 0.0)).tolist():
         limits_mps[lane] = max(roads.speed_limit_mps[index[[*predecessors[lane], *successors[lane]]]], default=0.0)
 
     # Heights count only where roads lie above each other.

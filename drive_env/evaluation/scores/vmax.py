@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...names import named_arguments
 from .boxes import boxes_overlap
 from .collision_times import VMAX_AXLE_SHARE, vmax_time_to_collision
 from .comfort import is_comfortable_by_vmax
@@ -53,8 +54,16 @@ class VmaxScore:
     terms: Mapping[str, float]
 
 
+@named_arguments
 def vmax_score(scene: DrivenScene) -> VmaxScore:
-    """The scores of V-Max."""
+    """The scores of V-Max.
+
+    Args:
+        scene: the drive.
+
+    Raises:
+        ConfigError: it is no `DrivenScene`.
+    """
     return vmax_score_of(Drive(scene))
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...names import named_arguments
 from .drive import Drive
 from .driven_scene import DrivenMap, DrivenScene
 from .lane_places import Segments, by_line, nearest_m, segments_of_lines
@@ -65,8 +66,16 @@ class WaymaxMetrics(NamedTuple):
     progression: StepMetric
 
 
+@named_arguments
 def waymax_metrics(scene: DrivenScene) -> WaymaxMetrics:
-    """The metrics of Waymax, of the ego."""
+    """The metrics of Waymax, of the ego.
+
+    Args:
+        scene: the drive.
+
+    Raises:
+        ConfigError: it is no `DrivenScene`.
+    """
     return waymax_metrics_of(Drive(scene))
 
 

@@ -63,7 +63,7 @@ def test_scores_of_bad_drivers_equal_the_metrics_of_the_core(response):
     assert len(rows) > 30
     for name in ("collision", "offroad"):
         assert [scores[name] for scores, _ in rows] == [record[name] for _, record in rows]
-        assert 3 < sum(record[name] for _, record in rows) < len(rows)
+        assert 0 < sum(record[name] for _, record in rows) < len(rows)
     for name in ("at_fault_collision", "at_fault_collision_nuplan"):
         equal = [scores[name] == record[name] for scores, record in rows if scores["collisions"] < 2]
         assert np.mean(equal) >= 0.95 and sum(record[name] for _, record in rows) > 3, name
