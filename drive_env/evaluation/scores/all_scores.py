@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,10 +11,10 @@ import numpy as np
 from ...errors import ConfigError, value_text
 from ...names import named_arguments
 from .collision_times import nuplan_time_to_collision
-from .comfort import COMFORT_BOUNDS, comfort_signals, comfortable_steps
+from .comfort import COMFORT_BOUNDS, comfortable_steps
 from .drive import Drive
 from .driven_scene import DrivenScene
-from .faults import collisions_of
+from .faults import Collision, collisions_of
 from .nuplan import LEAST_TIME_S, nuplan_score_of
 from .vmax import vmax_score_of
 from .waymax import WaymaxMetrics, waymax_metrics_of
@@ -41,7 +41,8 @@ SCORES: Mapping[str, Score] = MappingProxyType({
     "offroad": Score("1", "1 if the box began to overlap a road edge"),
     "red_lights": Score("1", "number of red lights that it ran, as given"),
     "stop_signs": Score("1", "number of stop signs that it passed without a stop, as given"),
-    "infractions": Score("1", "number of onsets of contacts, of overlaps with road edges, of red lights and stop signs"),
+    "infractions": Score(
+        "1", "number of onsets of contacts, of overlaps with road edges, of red lights and stop signs"),
     "wrong_way_share": Score("1", "share of steps in which it moved against its lane, forwards or in reverse"),
     "over_speed_share": Score("1", "share of steps in which it was faster than its lane allows"),
     "hard_braking_share": Score("1", "share of steps with a smoothed acceleration below -4.05 m/s2"),
@@ -93,24 +94,23 @@ def score_driven(scene: DrivenScene) -> dict[str, float]:
         ConfigError: `scene` is no `DrivenScene`.
     """
     drive = Drive(scene)
-    nuplan, vmax = nuplan_score_of(drive), vmax_score_of(drive)
+    collisions = collisions_of(drive)
+    time_s = nuplan_time_to_collision(drive, collisions)
+    nuplan, vmax = nuplan_score_of(drive, collisions, time_s), vmax_score_of(drive)
     return {
-        **_driving(drive),
+        **_driving(drive, collisions, time_s),
         "nuplan_score": nuplan.score, **{f"nuplan_{name}": value for name, value in nuplan.terms.items()},
         "vmax_score": vmax.score, "vmax_nuplan_score": vmax.nuplan_score,
         **{f"vmax_{name}": value for name, value in vmax.terms.items()},
         **_waymax(waymax_metrics_of(drive))}
 
 
-def _driving(drive: Drive) -> dict[str, float]:
+def _driving(drive: Drive, collisions: Sequence[Collision], time_s: np.ndarray) -> dict[str, float]:
     """The scores that are none of a suite."""
-    collisions = collisions_of(drive)
-    signals = comfort_signals(drive.speed_mps, drive.heading_rad, drive.dt_s)
     contacts = int(drive.overlap_onsets.any(axis=1).sum())
     onto_edge = int((drive.on_edge[1:] & ~drive.on_edge[:-1]).sum())
     distance_m = float(np.abs(drive.speed_mps[1:]).sum()) * drive.dt_s
     against = drive.speed_mps * drive.places.cos_error < 0.0
-    time_s = nuplan_time_to_collision(drive, collisions)
     return {
         "driving_time_s": drive.duration_s, "distance_m": distance_m,
         "mean_speed_mps": distance_m / drive.duration_s, "collision": float(len(collisions) > 0),
@@ -122,9 +122,9 @@ def _driving(drive: Drive) -> dict[str, float]:
         "stop_signs": float(drive.scene.stop_signs),
         "infractions": float(contacts + onto_edge + drive.scene.red_lights + drive.scene.stop_signs),
         "wrong_way_share": float(against.mean()), "over_speed_share": float((drive.over_speed_mps > 0.0).mean()),
-        "hard_braking_share": float((signals.longitudinal_mps2 < HARD_BRAKING_MPS2).mean()),
+        "hard_braking_share": float((drive.comfort.longitudinal_mps2 < HARD_BRAKING_MPS2).mean()),
         "low_time_to_collision_share": float((time_s < LEAST_TIME_S).mean()),
-        "comfortable_share": float(comfortable_steps(signals).mean())}
+        "comfortable_share": float(comfortable_steps(drive.comfort).mean())}
 
 
 def _waymax(metrics: WaymaxMetrics) -> dict[str, float]:

@@ -10,9 +10,11 @@ from ...binding import lib
 from ...errors import ConfigError, a_type
 from ...realism.road_edges import make_road_edges, signed_distance_to_edges
 from .boxes import Box, boxes_overlap, corners
+from .comfort import ComfortSignals, comfort_signals
 from .driven_scene import DrivenScene
 from .lane_places import (
     CLEARANCE_M, LanePlaces, Segments, by_line, chunks, half_width_m, lane_places, segments_of_lines)
+from .progress import places_along, way_of
 
 AXLE_SHARE = 0.5 * lib.DRV_WHEELBASE_PERCENT / 100
 """From the centre of a vehicle to its rear axle, as a share of its length: that of the core's vehicle models."""
@@ -69,6 +71,23 @@ class Drive:
         return (len(self.x_m) - 1) * self.dt_s
 
     @cached_property
+    def way_m(self) -> np.ndarray | None:
+        """(p, 2) the way along which progress counts; None without one."""
+        return way_of(self.scene)
+
+    @cached_property
+    def along_way_m(self) -> np.ndarray:
+        """(t,) place along that way; NaN where the ego is away from it, and without one."""
+        if self.way_m is None:
+            return np.full(len(self.x_m), np.nan)
+        return places_along(self.way_m, self.x_m, self.y_m)
+
+    @cached_property
+    def comfort(self) -> ComfortSignals:
+        """Accelerations, jerks and turns."""
+        return comfort_signals(self.speed_mps, self.heading_rad, self.dt_s)
+
+    @cached_property
     def box(self) -> Box:
         """Of the ego, (t,)."""
         size = np.ones_like(self.x_m)
@@ -111,7 +130,7 @@ class Drive:
         return np.stack([self.x_m - behind_m * self.cos, self.y_m - behind_m * self.sin], axis=1)
 
     def bearing_cos(self, axle_share: float = AXLE_SHARE) -> np.ndarray:
-        """(t, m) cosine of the angle from the heading to the centre of each other object, as seen from the rear axle."""
+        """(t, m) cosine of the bearing of the centre of each other object, as seen from the rear axle."""
         axle_m = self.axle_m(axle_share)
         shift_x = self.others.x_m - axle_m[:, None, 0]
         shift_y = self.others.y_m - axle_m[:, None, 1]

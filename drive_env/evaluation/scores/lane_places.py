@@ -46,8 +46,8 @@ class Segments(NamedTuple):
     length_m: np.ndarray
     slope: np.ndarray
 
-    def of(self, chosen: np.ndarray) -> Segments:
-        """Those of a mask."""
+    def of(self, chosen: np.ndarray | slice) -> Segments:
+        """Those of a mask or slice."""
         return Segments(*(values[chosen] for values in self))
 
     def near(self, x_m: np.ndarray, y_m: np.ndarray, reach_m: float) -> Segments:

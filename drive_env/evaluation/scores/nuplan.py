@@ -12,12 +12,12 @@ import numpy as np
 from ...names import named_arguments
 from ...scenes.scene import OBJECT_KIND_CODES
 from .collision_times import nuplan_time_to_collision
-from .comfort import comfort_signals, comfortable_steps
+from .comfort import comfortable_steps
 from .drive import Drive
 from .driven_scene import DrivenScene
 from .faults import VULNERABLE, Collision, collisions_of
-from .lane_places import by_line, half_width_m, segments_of_lines
-from .progress import length_m, places_along, way_of
+from .lane_places import CLEARANCE_M, by_line, half_width_m, segments_of_lines
+from .progress import length_m
 
 MULTIPLIERS = ("no_at_fault_collisions", "drivable_area", "making_progress", "driving_direction")
 
@@ -69,23 +69,23 @@ def nuplan_score(scene: DrivenScene) -> NuplanScore:
     Raises:
         ConfigError: it is no `DrivenScene`.
     """
-    return nuplan_score_of(Drive(scene))
-
-
-def nuplan_score_of(drive: Drive) -> NuplanScore:
-    """As `nuplan_score`."""
+    drive = Drive(scene)
     collisions = collisions_of(drive)
+    return nuplan_score_of(drive, collisions, nuplan_time_to_collision(drive, collisions))
+
+
+def nuplan_score_of(drive: Drive, collisions: Sequence[Collision], time_to_collision_s: np.ndarray) -> NuplanScore:
+    """As `nuplan_score`, with the collisions and (t,) times to collision of the drive."""
     progress = progress_share(drive)
-    signals = comfort_signals(drive.speed_mps, drive.heading_rad, drive.dt_s)
     terms = {
         "no_at_fault_collisions": collision_score([one for one in collisions if one.at_fault]),
         "drivable_area": float((outside_m(drive) < OUTSIDE_M).all()),
         "making_progress": float(progress >= LEAST_PROGRESS),
         "driving_direction": direction_score(drive),
         "progress": progress,
-        "time_to_collision": float(nuplan_time_to_collision(drive, collisions).min() >= LEAST_TIME_S),
+        "time_to_collision": float(time_to_collision_s.min() >= LEAST_TIME_S),
         "speed_limit": speed_limit_score(drive),
-        "comfort": float(comfortable_steps(signals).all())}
+        "comfort": float(comfortable_steps(drive.comfort).all())}
     weighted = sum(weight * terms[name] for name, weight in WEIGHTS.items()) / sum(WEIGHTS.values())
     return NuplanScore(weighted * math.prod(terms[name] for name in MULTIPLIERS), terms)
 
@@ -109,26 +109,27 @@ def outside_m(drive: Drive) -> np.ndarray:
     if not len(step) or not len(known):
         return beyond_m
     x_m, y_m = drive.corners_m[step, corner].T
-    segments = segments_of_lines([drive.scene.road_map.lanes[lane] for lane in known.tolist()]).near(x_m, y_m, widths_m.max())
-    if len(segments.line):
-        by = by_line(x_m, y_m, drive.z_m[step], segments)
-        half_m = half_width_m(drive.scene.road_map, known[segments.line])
-        beyond_m = beyond_m.copy()
-        beyond_m[step, corner] = np.minimum(beyond_m[step, corner], (by.distance_m - half_m).min(axis=1))
+    lanes = segments_of_lines([drive.scene.road_map.lanes[lane] for lane in known.tolist()])
+    lanes = lanes.near(x_m, y_m, widths_m.max())
+    if not len(lanes.line):
+        return beyond_m
+    by = by_line(x_m, y_m, drive.z_m[step], lanes)
+    from_lane_m = by.distance_m - half_width_m(drive.scene.road_map, known[lanes.line])
+    from_lane_m[np.abs(by.rise_m) > CLEARANCE_M] = np.inf
+    beyond_m = beyond_m.copy()
+    beyond_m[step, corner] = np.minimum(beyond_m[step, corner], from_lane_m.min(axis=1))
     return beyond_m
 
 
 def progress_share(drive: Drive) -> float:
     """The way of the ego as a share of that of the expert, from 0 to 1; 1 without a way to compare with."""
-    way_m = way_of(drive)
-    if way_m is None:
+    if drive.way_m is None:
         return 1.0
-    along_m = places_along(way_m, drive.x_m, drive.y_m)
-    along_m = along_m[~np.isnan(along_m)]
+    along_m = drive.along_way_m[~np.isnan(drive.along_way_m)]
     own_m = float(along_m[-1] - along_m[0]) if len(along_m) else 0.0
     if own_m < -LEAST_PROGRESS_M:
         return 0.0
-    return min(1.0, max(own_m, LEAST_PROGRESS_M) / max(length_m(way_m), LEAST_PROGRESS_M))
+    return min(1.0, max(own_m, LEAST_PROGRESS_M) / max(length_m(drive.way_m), LEAST_PROGRESS_M))
 
 
 def direction_score(drive: Drive) -> float:

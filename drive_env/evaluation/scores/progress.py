@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .drive import Drive
+from .driven_scene import DrivenScene
 from .lane_places import Segments, by_line, segments_of_lines
 
 REACH_M = 10.0
@@ -18,10 +18,9 @@ STEP_M = 0.5
 """Least distance of two points of the expert's way: its position has noise where it stands."""
 
 
-def way_of(drive: Drive) -> np.ndarray | None:
+def way_of(scene: DrivenScene) -> np.ndarray | None:
     """(p, 2) the way along which progress counts: that of the expert, else the route, else None. It has one point where
     the expert stands."""
-    scene = drive.scene
     if scene.expert_m is None:
         return scene.route_m if scene.route_m is not None and len(scene.route_m) else None
     points_m = np.asarray(scene.expert_m, np.float64)
@@ -71,8 +70,10 @@ def places_along(way_m: np.ndarray, x_m: np.ndarray, y_m: np.ndarray) -> np.ndar
 def _place(segments: Segments, begin_m: np.ndarray, x_m: float, y_m: float, here_m: float,
            window_m: float) -> float | None:
     """Metres along a way of its nearest point among those within a window, if that is within `REACH_M`."""
-    by = by_line(np.array([x_m]), np.array([y_m]), np.zeros(1), segments)
-    along_m = begin_m + by.along_m[0]
+    near = slice(int(np.searchsorted(begin_m + segments.length_m, here_m - window_m)),
+                 int(np.searchsorted(begin_m, here_m + window_m, side="right")))
+    by = by_line(np.array([x_m]), np.array([y_m]), np.zeros(1), segments.of(near))
+    along_m = begin_m[near] + by.along_m[0]
     distance_m = np.where(np.abs(along_m - here_m) <= window_m, by.distance_m[0], np.inf)
     nearest = int(np.argmin(distance_m))
     return float(along_m[nearest]) if distance_m[nearest] <= REACH_M else None

@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 
-def savitzky_golay(values: np.ndarray, window: int, dt: float = 1.0, derivative: int = 0, degree: int = 2) -> np.ndarray:
+def savitzky_golay(values: np.ndarray, window: int, dt: float = 1.0, derivative: int = 0,
+                   degree: int = 2) -> np.ndarray:
     """(t,) the smoothed signal, or a derivative of it.
 
     Args:

@@ -17,7 +17,7 @@ from .drive import Drive
 from .driven_scene import DrivenScene
 from .faults import BEHIND_COS, VULNERABLE
 from .nuplan import AGAINST_M, LEAST_PROGRESS, LEAST_TIME_S, speed_limit_score
-from .progress import length_m, places_along, way_of
+from .progress import length_m
 
 NUPLAN_MULTIPLIERS = ("no_at_fault_collision", "no_offroad", "making_progress", "driving_direction")
 NUPLAN_WEIGHTS = MappingProxyType({"time_to_collision": 5.0, "progress": 5.0, "speed_limit": 4.0, "comfort": 2.0})
@@ -113,11 +113,9 @@ def _at_fault(drive: Drive) -> np.ndarray:
 
 def _progress(drive: Drive) -> float:
     """The farthest place along the way of the expert as a share of that."""
-    way_m = way_of(drive)
-    if way_m is None or (whole_m := length_m(way_m)) < LEAST_WAY_M:
+    if drive.way_m is None or (whole_m := length_m(drive.way_m)) < LEAST_WAY_M:
         return 1.0
-    along_m = places_along(way_m, drive.x_m, drive.y_m)
-    return float(np.nanmax(along_m, initial=0.0)) / whole_m
+    return float(np.fmax.reduce(drive.along_way_m, initial=0.0)) / whole_m
 
 
 def _direction(drive: Drive) -> float:

@@ -10,7 +10,7 @@ from ...names import named_arguments
 from .drive import Drive
 from .driven_scene import DrivenMap, DrivenScene
 from .lane_places import Segments, by_line, nearest_m, segments_of_lines
-from .progress import flat_line, way_of
+from .progress import flat_line
 
 MAX_ACCELERATION_MPS2, MAX_CURVATURE_PER_M = 10.4, 0.3
 SLACK = 1e-3
@@ -82,8 +82,7 @@ def waymax_metrics(scene: DrivenScene) -> WaymaxMetrics:
 def waymax_metrics_of(drive: Drive) -> WaymaxMetrics:
     """As `waymax_metrics`."""
     everywhere = np.ones(len(drive.x_m), bool)
-    way_m = way_of(drive)
-    route = segments_of_lines([] if way_m is None else [flat_line(way_m)])
+    route = segments_of_lines([] if drive.way_m is None else [flat_line(drive.way_m)])
     lanes = segments_of_lines(_lanes_from_start(drive))
     wrong_way, off_route = _distances(drive, route, lanes)
     return WaymaxMetrics(
@@ -160,7 +159,7 @@ def _distances(drive: Drive, route: Segments, lanes: Segments) -> tuple[StepMetr
 
 def _progression(drive: Drive, route: Segments) -> StepMetric:
     """Metres along the way of the expert as a share of those at its end."""
-    if way_of(drive) is None:
+    if drive.way_m is None:
         return _where_finite(np.full(len(drive.x_m), np.nan))
     if not len(route.line):
         return StepMetric(np.ones(len(drive.x_m)), np.ones(len(drive.x_m), bool))

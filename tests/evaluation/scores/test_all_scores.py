@@ -62,6 +62,7 @@ def test_every_onset_is_an_infraction():
 def test_the_distance_per_infraction_is_a_sum_over_a_sum():
     rows = [{"distance_m": 9000.0, "infractions": 1.0}, {"distance_m": 1000.0, "infractions": 4.0}]
     assert km_per_infraction(rows) == pytest.approx(2.0)
-    assert math.isnan(km_per_infraction([{"distance_m": 5.0, "infractions": 0.0}])) and math.isnan(km_per_infraction([]))
+    assert math.isnan(km_per_infraction([{"distance_m": 5.0, "infractions": 0.0}]))
+    assert math.isnan(km_per_infraction([]))
     with pytest.raises(ConfigError, match="each must have distance_m and infractions"):
         km_per_infraction([{"distance_m": 5.0}])

@@ -36,7 +36,8 @@ def test_the_log_of_a_scene_is_its_own_expert():
     scene = scene_of([LANE], [straight(8.0, 6.0), along([(0.0, 9.0), (90.0, 9.0)], 5.0, 6.0)])
     driven = driven_scene(scene, 1)
     objects = scene.objects
-    assert (driven.x_m == objects.x_m).all() and (driven.expert_m == np.stack([objects.x_m, objects.y_m], 2)[:, 1]).all()
+    assert (driven.x_m == objects.x_m).all()
+    assert (driven.expert_m == np.stack([objects.x_m, objects.y_m], axis=2)[:, 1]).all()
     np.testing.assert_allclose(driven.speed_mps[:, 0], 8.0, rtol=1e-5)
     scores = score_driven(driven)
     assert scores["waymax_log_divergence"] == 0.0 and scores["nuplan_progress"] == 1.0

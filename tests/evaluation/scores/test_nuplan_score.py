@@ -104,7 +104,8 @@ def test_an_oncoming_lane_is_driven_against_its_direction():
     assert terms_of(10.0, y_m=3.5, road_map=road_map)["driving_direction"] == 0.0
 
 
-@pytest.mark.parametrize("share, score", [(0.199, 0.0), (0.2001, (5 + 5 * 0.2001 + 4 + 2) / 16), (1.0, 1.0), (1.2, 1.0)])
+@pytest.mark.parametrize("share, score", [
+    (0.199, 0.0), (0.2001, (5 + 5 * 0.2001 + 4 + 2) / 16), (1.0, 1.0), (1.2, 1.0)])
 def test_a_fifth_of_the_expert_s_way_is_progress(share, score):
     found = nuplan_score(driven(10.0 * share))
     assert found.terms["progress"] == pytest.approx(min(share, 1.0))
@@ -124,7 +125,8 @@ def test_short_ways_count_as_2_m_and_ways_back_as_none(own_m, expert_m, wanted):
 
 
 def test_the_route_takes_the_place_of_an_expert_and_without_both_there_is_nothing_to_lack():
-    assert terms_of(10.0, expert_mps=None, route_m=np.array([[0.0, 0.0], [300.0, 0.0]]))["progress"] == pytest.approx(0.5)
+    route_m = np.array([[0.0, 0.0], [300.0, 0.0]])
+    assert terms_of(10.0, expert_mps=None, route_m=route_m)["progress"] == pytest.approx(0.5)
     assert terms_of(0.0, expert_mps=None)["progress"] == 1.0
 
 

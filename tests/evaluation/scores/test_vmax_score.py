@@ -81,15 +81,17 @@ def test_a_contact_at_the_side_is_at_fault_on_several_lanes():
     assert terms_of(5.0, y_m=1.2, others=[other])["no_at_fault_collision"] == 0.0
 
 
-@pytest.mark.parametrize("share, wanted, score", [(0.19, 0.19, 0.0), (0.21, 0.21, (14 + 5 * 0.21) / 19), (1.0, 1.0, 1.0)])
+@pytest.mark.parametrize("share, wanted, score", [
+    (0.19, 0.19, 0.0), (0.21, 0.21, (14 + 5 * 0.21) / 19), (1.0, 1.0, 1.0)])
 def test_progress_is_the_farthest_place_on_the_expert_s_way(share, wanted, score):
-    """Of an ego that then drives back a little."""
+    """Also of an ego that then drives back a little; on another road there is none."""
     found = vmax_score(driven(10.0 * share))
     assert found.terms["progress"] == pytest.approx(wanted)
     assert found.score == pytest.approx(score)
     steps = np.arange(151)
     back = driven(np.where(steps < 100, 10.0, -1.0))
-    assert vmax_score(back).terms["progress"] == pytest.approx((back.x_m.max()) / 150.0)
+    assert vmax_score(back).terms["progress"] == pytest.approx(back.x_m.max() / 150.0)
+    assert terms_of(10.0, y_m=12.0)["progress"] == 0.0
 
 
 def test_an_expert_that_stands_asks_for_no_progress():
