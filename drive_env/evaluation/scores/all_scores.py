@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import ConfigError, value_text
 from ...names import named_arguments
+from .bench2drive import bench2drive_score_of
 from .collision_times import nuplan_time_to_collision
 from .comfort import COMFORT_BOUNDS, comfortable_steps
 from .drive import Drive
@@ -71,6 +72,10 @@ SCORES: Mapping[str, Score] = MappingProxyType({
     "vmax_speed_limit": Score("1", "weight 4: as `nuplan_speed_limit`"),
     "vmax_one_lane": Score("1", "weight 3 by the time on several lanes: up to 3.4 s 1, up to 5.7 s 0.5, else 0"),
     "vmax_comfort": Score("1", "weight 2: 1 if all signals were always within its bounds"),
+    "bench2drive_driving_score": Score("1", "driving score of Bench2Drive"),
+    "bench2drive_success": Score("1", "1 if the way is done without an infraction"),
+    "bench2drive_route_completion": Score("1", "share of the way of the expert, or of the route, that is done"),
+    "bench2drive_penalty": Score("1", "product of the factors of its infractions"),
     "waymax_overlap": Score("1", "share of steps with an overlap of boxes"),
     "waymax_offroad": Score("1", "share of steps with a corner beyond the nearest road edge"),
     "waymax_log_divergence": Score("m", "mean distance from the expert in the same step"),
@@ -102,6 +107,7 @@ def score_driven(scene: DrivenScene) -> dict[str, float]:
         "nuplan_score": nuplan.score, **{f"nuplan_{name}": value for name, value in nuplan.terms.items()},
         "vmax_score": vmax.score, "vmax_nuplan_score": vmax.nuplan_score,
         **{f"vmax_{name}": value for name, value in vmax.terms.items()},
+        **{f"bench2drive_{name}": float(value) for name, value in vars(bench2drive_score_of(drive, collisions)).items()},
         **_waymax(waymax_metrics_of(drive))}
 
 
