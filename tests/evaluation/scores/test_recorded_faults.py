@@ -84,9 +84,9 @@ def test_stop_signs_that_are_passed_count_as_in_the_core():
 
 @pytest.mark.parametrize("left_m, at_fault", [(0.75, True), (0.5, False)])
 def test_a_bearing_above_150_degrees_is_behind(left_m, at_fault):
-    """A cyclist of 0.6 m runs into the rear of an ego between lanes: 1.1 m behind the rear axle, and so far to the left,
-    it is at 146 and at 156 degrees."""
-    cyclist = moving(-12.0, 1.2 + left_m, speed_mps=6.0, kind=3, size_m=(0.6, 0.6))
+    """A cyclist of 0.6 m runs into the rear of an ego between lanes: 1 m behind the rear axle, and so far to the left,
+    it is at 143 and at 153 degrees."""
+    cyclist = moving(-12.2, 1.2 + left_m, speed_mps=6.0, kind=3, size_m=(0.6, 0.6))
     one, = collisions(driven(2.0, y_m=1.2, others=[cyclist]))
     assert one.at_fault is at_fault
 
