@@ -13,6 +13,7 @@ from ...names import named_arguments
 from .bench2drive import bench2drive_score_of
 from .collision_times import nuplan_time_to_collision
 from .comfort import COMFORT_BOUNDS, comfortable_steps
+from .commonroad import COSTS, commonroad_costs_of
 from .drive import Drive
 from .driven_scene import DrivenScene
 from .faults import Collision, collisions_of
@@ -76,6 +77,7 @@ SCORES: Mapping[str, Score] = MappingProxyType({
     "bench2drive_success": Score("1", "1 if the way is done without an infraction"),
     "bench2drive_route_completion": Score("1", "share of the way of the expert, or of the route, that is done"),
     "bench2drive_penalty": Score("1", "product of the factors of its infractions"),
+    **{f"commonroad_{name.lower()}": Score("1", f"costs {name} of CommonRoad; less is better") for name in COSTS},
     "waymax_overlap": Score("1", "share of steps with an overlap of boxes"),
     "waymax_offroad": Score("1", "share of steps with a corner beyond the nearest road edge"),
     "waymax_log_divergence": Score("m", "mean distance from the expert in the same step"),
@@ -102,12 +104,14 @@ def score_driven(scene: DrivenScene) -> dict[str, float]:
     collisions = collisions_of(drive)
     time_s = nuplan_time_to_collision(drive, collisions)
     nuplan, vmax = nuplan_score_of(drive, collisions, time_s), vmax_score_of(drive)
+    bench2drive = bench2drive_score_of(drive, collisions)
     return {
         **_driving(drive, collisions, time_s),
         "nuplan_score": nuplan.score, **{f"nuplan_{name}": value for name, value in nuplan.terms.items()},
         "vmax_score": vmax.score, "vmax_nuplan_score": vmax.nuplan_score,
         **{f"vmax_{name}": value for name, value in vmax.terms.items()},
-        **{f"bench2drive_{name}": float(value) for name, value in vars(bench2drive_score_of(drive, collisions)).items()},
+        **{f"bench2drive_{name}": float(value) for name, value in vars(bench2drive).items()},
+        **{f"commonroad_{name.lower()}": value for name, value in commonroad_costs_of(drive).totals.items()},
         **_waymax(waymax_metrics_of(drive))}
 
 

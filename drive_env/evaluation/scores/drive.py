@@ -156,10 +156,14 @@ class Drive:
         return np.append(np.asarray(self.scene.road_map.in_junction), False)[self.places.lane]
 
     @cached_property
+    def limit_mps(self) -> np.ndarray:
+        """(t,) the speed limit of its lane; 0 where there is no lane or no known limit."""
+        return np.append(np.asarray(self.scene.road_map.speed_limit_mps, np.float64), 0.0)[self.places.lane]
+
+    @cached_property
     def over_speed_mps(self) -> np.ndarray:
-        """(t,) by how much it is faster than its lane allows; 0 where there is no lane or no known limit."""
-        limit_mps = np.append(np.asarray(self.scene.road_map.speed_limit_mps, np.float64), 0.0)[self.places.lane]
-        return np.where(limit_mps > 0.0, np.maximum(np.abs(self.speed_mps) - limit_mps, 0.0), 0.0)
+        """(t,) by how much it is faster than its lane allows."""
+        return np.where(self.limit_mps > 0.0, np.maximum(np.abs(self.speed_mps) - self.limit_mps, 0.0), 0.0)
 
     @cached_property
     def corners_m(self) -> np.ndarray:

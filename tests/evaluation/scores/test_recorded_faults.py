@@ -100,6 +100,14 @@ def test_boxes_that_overlap_at_the_start_have_no_collision_until_they_part():
     assert len(collisions(driven(speed_mps, others=[ahead]))) == 1
 
 
+def test_a_contact_between_two_steps_is_a_collision():
+    """An object of 0.6 m crosses the box of the ego, 2 m wide, by 4 m a step: it is on either side of it, never in it."""
+    scene = driven(0.0, others=[moving(0.0, -10.5, np.pi / 2, 40.0, size_m=(0.6, 0.6))])
+    assert {-2.5, 1.5} <= set(scene.y_m[:, 1].round(6)) and [one.step for one in collisions(scene)] == [3]
+    beside = driven(0.0, others=[moving(2.5, -10.5, np.pi / 2, 40.0, size_m=(0.6, 0.6))])
+    assert collisions(beside) == []
+
+
 def test_a_collision_has_its_step_its_object_and_its_severity():
     """The ego at 10 m/s, 4 m long, comes up to a car 20 m ahead at 4 m/s in (20 - 4) / 6 s."""
     one, = collisions(driven(10.0, others=[moving(500.0), moving(20.0, speed_mps=4.0)]))
