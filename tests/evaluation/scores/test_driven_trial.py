@@ -4,10 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from samples import sample
 from scripted_scenes import COAST_ACTION, batch_of, driver, log_replay, stage, standing
 from staged_tracks import along, scene_of, straight
 
-from drive_env import Batch, DriveConfig, generate_scene
+from drive_env import Batch, DriveConfig, generate_scene, load_scene
 from drive_env.behaviours import TrialLog
 from drive_env.drivers import LaneDriver
 from drive_env.errors import CallError, ConfigError
@@ -41,6 +42,14 @@ def test_the_log_of_a_scene_is_its_own_expert():
     np.testing.assert_allclose(driven.speed_mps[:, 0], 8.0, rtol=1e-5)
     scores = score_driven(driven)
     assert scores["waymax_log_divergence"] == 0.0 and scores["nuplan_progress"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["test.json", "tfrecord-00000-of-01000_325.json"])
+def test_the_recording_vehicle_of_a_real_log_has_the_whole_score(name):
+    scene = load_scene(sample(f"gpudrive/{name}"))
+    score = nuplan_score(driven_scene(scene))
+    assert score.score == pytest.approx(1.0) and scene.objects.frame_count == 91
+    assert score_driven(driven_scene(scene))["vmax_nuplan_score"] > 0.8
 
 
 def test_an_object_in_reverse_has_a_negative_speed():

@@ -100,6 +100,14 @@ def test_boxes_that_overlap_at_the_start_have_no_collision_until_they_part():
     assert len(collisions(driven(speed_mps, others=[ahead]))) == 1
 
 
+def test_an_object_that_appears_in_the_box_of_the_ego_has_no_collision():
+    scene = driven(10.0, others=[moving(20.0)])
+    scene.valid[:22, 1] = False  # they overlap from step 16 to step 24
+    assert collisions(scene) == []
+    scene.valid[15:, 1] = True
+    assert [one.step for one in collisions(scene)] == [16]
+
+
 def test_a_contact_between_two_steps_is_a_collision():
     """An object of 0.6 m crosses the box of the ego, 2 m wide, by 4 m a step: it is on either side of it, never in it."""
     scene = driven(0.0, others=[moving(0.0, -10.5, np.pi / 2, 40.0, size_m=(0.6, 0.6))])
