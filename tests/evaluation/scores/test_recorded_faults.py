@@ -109,7 +109,7 @@ def test_an_object_that_appears_in_the_box_of_the_ego_has_no_collision():
 
 
 def test_a_contact_between_two_steps_is_a_collision():
-    """An object of 0.6 m crosses the box of the ego, 2 m wide, by 4 m a step: it is on both sides of it, never in it."""
+    """An object of 0.6 m crosses the box of the ego, 2 m wide, by 4 m a step: at no step is it in the box."""
     scene = driven(0.0, others=[moving(0.0, -10.5, np.pi / 2, 40.0, size_m=(0.6, 0.6))])
     assert {-2.5, 1.5} <= set(scene.y_m[:, 1].round(6)) and [one.step for one in collisions(scene)] == [3]
     beside = driven(0.0, others=[moving(2.5, -10.5, np.pi / 2, 40.0, size_m=(0.6, 0.6))])
