@@ -49,6 +49,12 @@ def test_hard_braking_is_counted():
     assert score_driven(driven(speed_mps[::-1]))["hard_braking_share"] == 0.0
 
 
+def test_a_road_edge_on_another_level_is_no_infraction():
+    y_m = np.where(np.arange(151) == 5, -1.0, 0.0)
+    assert score_driven(driven(10.0, y_m=y_m))["offroad"] == 1.0
+    assert score_driven(driven(10.0, y_m=y_m, z_m=np.full((151, 1), 8.0)))["offroad"] == 0.0
+
+
 def test_every_onset_is_an_infraction():
     """Two contacts with one car, one overlap with an edge, a red light and two signs."""
     steps = np.arange(151)

@@ -40,12 +40,30 @@ def test_a_crossing_vehicle_counts_if_both_are_there_at_one_time():
 
 
 def test_a_vehicle_at_a_side_counts_only_between_lanes_or_in_a_junction():
-    """It comes nearer from the left."""
+    """It comes nearer from the left. The ego, 2 m wide, has 0.75 m to each side in a lane of unknown width."""
     beside = moving(1.0, 4.0, -0.3, 10.4)
     assert np.isinf(nuplan_s(driven(10.0, steps=2, others=[beside]))[0])
-    assert np.isfinite(nuplan_s(driven(10.0, steps=2, y_m=0.8, others=[beside]))[0])
+    assert np.isinf(nuplan_s(driven(10.0, steps=2, y_m=0.74, others=[beside]))[0])
+    assert np.isfinite(nuplan_s(driven(10.0, steps=2, y_m=0.76, others=[beside]))[0])
+    on_edge = straight_map(edges_y_m=(-0.9, 5.25))
+    assert np.isfinite(nuplan_s(driven(10.0, steps=2, others=[beside], road_map=on_edge))[0])
     in_junction = straight_map(in_junction=np.ones(2, bool))
     assert np.isfinite(nuplan_s(driven(10.0, steps=2, others=[beside], road_map=in_junction))[0])
+
+
+@pytest.mark.parametrize("bearing_deg, counts", [(29.0, True), (31.0, False)])
+@pytest.mark.parametrize("times_s, axle_m, none_s", [(nuplan_s, 1.2, np.inf), (vmax_s, 1.6, 5.0)])
+def test_a_crossing_vehicle_counts_up_to_30_degrees_from_the_rear_axle(bearing_deg, counts, times_s, axle_m, none_s):
+    """It would be in the way of the ego after 1.9 s."""
+    aside_m = 20.0 * np.tan(np.radians(bearing_deg))
+    crossing = moving(20.0 - axle_m, -aside_m, np.pi / 2, aside_m / 1.9)
+    assert (times_s(driven(10.0, steps=2, others=[crossing]))[0] < none_s) == counts
+
+
+def test_the_first_time_is_that_after_one_step_by_nuplan_and_now_by_vmax():
+    overlapping = moving(3.5, speed_mps=10.0)
+    assert nuplan_s(driven(10.0, steps=2, others=[overlapping]))[0] == pytest.approx(0.1)
+    assert vmax_s(driven(10.0, steps=2, others=[overlapping]))[0] == 0.0
 
 
 def test_a_vehicle_behind_never_counts():

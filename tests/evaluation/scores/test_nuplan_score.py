@@ -84,6 +84,9 @@ def test_what_is_within_the_known_width_of_a_lane_is_no_violation():
     for widths_m, wanted in ((None, 0.0), (np.array([8.0]), 1.0), (np.array([3.0]), 0.0)):
         road_map = straight_map(lanes_y_m=(0.0,), road_edges=posts, width_m=widths_m)
         assert terms_of(10.0, y_m=-2.0, road_map=road_map)["drivable_area"] == wanted
+    above = straight_map(lanes=[lane + [0.0, 0.0, 8.0] for lane in straight_map().lanes], width_m=np.full(2, 8.0),
+                         road_edges=posts)
+    assert terms_of(10.0, y_m=-2.0, road_map=above)["drivable_area"] == 0.0
 
 
 @pytest.mark.parametrize("back_m, wanted", [(1.9, 1.0), (3.0, 0.5), (5.9, 0.5), (7.0, 0.0)])
@@ -102,6 +105,8 @@ def test_an_oncoming_lane_is_driven_against_its_direction():
     road_map = straight_map(lanes=[line((-500.0, 0.0), (1000.0, 0.0)), oncoming])
     assert terms_of(10.0, y_m=0.0, road_map=road_map)["driving_direction"] == 1.0
     assert terms_of(10.0, y_m=3.5, road_map=road_map)["driving_direction"] == 0.0
+    # A little beyond the middle, the own lane still counts.
+    assert terms_of(10.0, y_m=1.9, road_map=road_map)["driving_direction"] == 1.0
 
 
 @pytest.mark.parametrize("share, score", [
@@ -128,6 +133,15 @@ def test_the_route_takes_the_place_of_an_expert_and_without_both_there_is_nothin
     route_m = np.array([[0.0, 0.0], [300.0, 0.0]])
     assert terms_of(10.0, expert_mps=None, route_m=route_m)["progress"] == pytest.approx(0.5)
     assert terms_of(0.0, expert_mps=None)["progress"] == 1.0
+
+
+def test_the_end_of_a_lap_is_not_its_start():
+    """Of an ego that drives 1 m farther than the expert, who comes round to where both began."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 151)
+    lap = driven(12.0, expert_m=30.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1))
+    further = angle * (1.0 + 1.0 / (60.0 * np.pi))
+    lap.x_m[:, 0], lap.y_m[:, 0] = 30.0 * np.cos(further), 30.0 * np.sin(further)
+    assert nuplan_score(lap).terms["progress"] == pytest.approx(1.0)
 
 
 def test_a_way_that_crosses_itself_is_followed_in_order():
