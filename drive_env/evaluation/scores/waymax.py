@@ -28,9 +28,6 @@ OFF_ROUTE_M, FARTHER_M = 5.0, 2.0
 START_M, START_COS = 5.0, 0.5
 """Lanes on which it may have started: so near, and within 60 degrees of its heading."""
 
-BESIDE_ROUTE_M = 2.0
-"""A part of a lane that is nearer to the route is part of it."""
-
 
 class StepMetric(NamedTuple):
     """One metric of the ego.
@@ -144,15 +141,12 @@ def _start_lanes(drive: Drive, road_map: DrivenMap) -> list[int]:
 def _distances(drive: Drive, route: Segments, lanes: Segments) -> tuple[StepMetric, StepMetric]:
     """The metrics of the wrong way and of leaving the route."""
     to_route_m = nearest_m(drive.x_m, drive.y_m, route)
-    any_m = np.minimum(to_route_m, nearest_m(drive.x_m, drive.y_m, lanes))
+    to_lanes_m = nearest_m(drive.x_m, drive.y_m, lanes)
+    any_m = np.minimum(to_route_m, to_lanes_m)
     wrong_way = np.where(any_m < WRONG_WAY_M, 0.0, any_m)
 
-    # Lanes that are not part of the route: segments whose middle is not near it.
-    half_m = 0.5 * lanes.length_m
-    middle_m = nearest_m(lanes.x_m + half_m * lanes.ahead_x, lanes.y_m + half_m * lanes.ahead_y, route)
-    to_others_m = nearest_m(drive.x_m, drive.y_m, lanes.of(middle_m > BESIDE_ROUTE_M))
-    with np.errstate(invalid="ignore"):  # both are infinite where there are neither
-        is_off = (to_route_m > OFF_ROUTE_M) | (to_route_m - to_others_m > FARTHER_M)
+    # A lane of the route itself is never nearer by `FARTHER_M`.
+    is_off = (to_route_m > OFF_ROUTE_M) | (to_route_m > to_lanes_m + FARTHER_M)
     off_route = np.where(np.isinf(to_route_m), np.nan, np.where(is_off, to_route_m, 0.0))
     return _where_finite(wrong_way), _where_finite(off_route)
 
