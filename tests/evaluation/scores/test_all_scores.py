@@ -42,6 +42,12 @@ def test_shares_are_of_the_steps():
     assert scores["mean_speed_mps"] == pytest.approx(scores["distance_m"] / 15.0)
 
 
+def test_waymax_metrics_are_means_but_for_progression():
+    scores = score_driven(driven(4.0))
+    assert scores["waymax_progression"] == pytest.approx(0.4)
+    assert scores["waymax_log_divergence"] == pytest.approx(0.5 * 6.0 * 15.0)
+
+
 def test_hard_braking_is_counted():
     speed_mps = np.clip(30.0 - 5.0 * 0.1 * np.maximum(np.arange(151) - 50, 0), 5.0, None)
     scores = score_driven(driven(speed_mps))

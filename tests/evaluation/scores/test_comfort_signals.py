@@ -31,6 +31,24 @@ def test_a_speed_that_grows_with_the_square_of_time_has_a_constant_jerk():
     np.testing.assert_allclose(found.longitudinal_mps2[inner], 6.0 * (TIME_S[inner] + 0.05), atol=1e-6)
 
 
+def test_signals_are_those_of_the_published_weights():
+    """Of an uneven drive, away from its ends: 8 samples for accelerations, 15 more for jerks, 5 for turns."""
+    speed_mps, heading_rad = 10.0 + np.sin(3.0 * TIME_S), 0.2 * np.cos(2.5 * TIME_S)
+    found, inner = signals(speed_mps, heading_rad), slice(15, -15)
+
+    def by(values, weights, later=0):
+        return np.roll(np.convolve(values, np.array(weights)[::-1], mode="same"), -later)
+
+    ahead_mps2 = by(np.gradient(speed_mps, DT_S), np.array([-3, 3, 7, 9, 9, 7, 3, -3]) / 32, later=1)
+    np.testing.assert_allclose(found.longitudinal_mps2[inner], ahead_mps2[inner], atol=2e-8)
+    jerk = by(ahead_mps2, np.arange(-7, 8) / 280 / DT_S)
+    np.testing.assert_allclose(found.longitudinal_jerk_mps3[inner], jerk[inner], atol=2e-8)
+    yaw_rate = by(heading_rad, np.arange(-2, 3) / 10 / DT_S)
+    np.testing.assert_allclose(found.yaw_rate_radps[inner], yaw_rate[inner], atol=2e-8)
+    turn = by(heading_rad, np.array([2, -1, -2, -1, 2]) / 7 / DT_S**2)
+    np.testing.assert_allclose(found.yaw_acceleration_radps2[inner], turn[inner], atol=2e-8)
+
+
 def test_whole_turns_of_the_heading_make_no_difference():
     heading_rad = 2.0 + 0.5 * TIME_S
     wrapped = (heading_rad + np.pi) % (2 * np.pi) - np.pi
