@@ -24,6 +24,7 @@ LAYERS = (
     ("playing",),
     ("realism",),
     ("behaviours",),
+    ("evaluation",),
     ("render",),
     ("replay",),
     ("api",),

@@ -4,6 +4,7 @@ from .classify import classify
 from .recipes import Recipe
 from .registry import BEHAVIOURS, Behaviour
 from .sampling import behaviour_scenes
-from .trial_log import TrialLog
+from .trial_log import TrialLog, TrialMotion
 
-__all__ = ["BEHAVIOURS", "Behaviour", "Recipe", "TrialLog", "behaviour_scenes", "classify"]
+__all__ = ["BEHAVIOURS", "Behaviour", "Recipe", "TrialLog", "TrialMotion", "behaviour_scenes",
+           "classify"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
 from ..batch import Batch
 from ..errors import CallError, checked_int
+from ..roles import Roles
 from ..scenes import Scene
 from ..scenes.generate.trig import sine_cosine
 from ..scenes.scene import TrafficControls, no_goal_lists, no_scripts
@@ -16,6 +18,31 @@ from ..sub_batch import check_is_whole
 
 MOVING = ("x_m", "y_m", "z_m", "heading_rad", "speed_mps", "present")
 """Arrays of the core's state, one value a vehicle; there is a z_m only where roads lie above each other."""
+
+DRIVING = 0
+"""Of the core's `status` of an agent."""
+
+
+class TrialMotion(NamedTuple):
+    """What was captured of the v vehicles of a world, those of `Batch.vehicles`, over t frames.
+
+    Attributes:
+        x_m, y_m, z_m, heading_rad, speed_mps: (t, v) float32; z_m, the height of the road, is NaN where no roads lie
+            above each other.
+        present: (t, v) bool, on the map.
+        driving: (t, agents) bool, whether an agent drives on. In the first frame in which it does not, because of an
+            event, its pose is that of the event, whether or not it is still on the map, and its speed is 0.
+        light: (t, c) uint8, what the lights showed; 0 without `traffic_controls`.
+    """
+
+    x_m: np.ndarray
+    y_m: np.ndarray
+    z_m: np.ndarray
+    heading_rad: np.ndarray
+    speed_mps: np.ndarray
+    present: np.ndarray
+    driving: np.ndarray
+    light: np.ndarray
 
 
 class TrialLog:
@@ -60,7 +87,31 @@ class TrialLog:
         frame["z_m"] = state["z_m"][:vehicles] if len(state["z_m"]) else np.full(vehicles, np.nan)
         count = self._roles.scene.traffic_controls.count
         is_shown = self.batch.config.traffic_controls
-        self._frames.append(frame | {"light": state["light_state"][:count] if is_shown else np.zeros(count, np.uint8)})
+        self._frames.append(frame | {
+            "light": state["light_state"][:count] if is_shown else np.zeros(count, np.uint8),
+            "driving": state["status"][:self._roles.num_agents] == DRIVING})
+
+    @property
+    def roles(self) -> Roles:
+        """The roles in the scene that was played.
+
+        Raises:
+            CallError: nothing was captured yet.
+        """
+        if not self._frames:
+            raise CallError("roles was read before capture; call capture first")
+        return self._roles
+
+    def motion(self) -> TrialMotion:
+        """What was captured, as arrays.
+
+        Raises:
+            CallError: nothing was captured yet.
+        """
+        if not self._frames:
+            raise CallError("motion was called before capture; call capture first")
+        arrays = {name: np.stack([frame[name] for frame in self._frames]) for name in TrialMotion._fields}
+        return TrialMotion(**arrays | {"present": arrays["present"].astype(bool)})
 
     def scene(self) -> Scene:
         """The scene with what was captured as its log.

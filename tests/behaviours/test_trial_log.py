@@ -77,6 +77,29 @@ def test_a_log_is_a_scene_that_can_be_stored_and_classified(tmp_path):
     assert classify(loaded) == classify(scene) and classify(scene)["narrow_passage"] == [0, 1]
 
 
+@pytest.mark.parametrize("response", ["stop", "remove"])
+def test_the_motion_of_a_log_is_what_the_batch_shows_and_who_drives_on(response):
+    """A car that drives into one that stands: its pose of that step is there, whether or not it is still on the map."""
+    scene = scene_of([[(-20.0, 0.0), (200.0, 0.0)]], [straight(8.0, 8.0), resting(30.0, 0.0, 8.0)])
+    with Batch(scene, config=DriveConfig(control=[0], trial_steps=60, on_collision=response), threads=1) as batch:
+        batch.reset(seed=0)
+        log, shown = TrialLog(batch), []
+        for step in range(60):
+            if step:
+                batch.step([3 * 13 + 6])  # coasts
+            log.capture()
+            shown.append(batch.vehicles())
+            if batch.trial_ended[0]:
+                break
+        motion, roles = log.motion(), log.roles
+    assert roles.scene is scene and roles.num_agents == 1 and not motion.light.size
+    for name in ("x_m", "y_m", "heading_rad", "speed_mps", "present"):
+        assert (getattr(motion, name) == np.stack([frame[name] for frame in shown])).all(), name
+    assert motion.driving[:-1].all() and not motion.driving[-1, 0]
+    assert motion.present[-1, 0] == (response == "stop") and motion.speed_mps[-1, 0] == 0
+    assert motion.x_m[-1, 0] == pytest.approx(motion.x_m[-2, 0] + 0.8, abs=0.01)
+
+
 def test_a_trial_log_needs_a_world_a_reset_and_a_frame():
     with Batch(generate_scene("narrow")) as batch:
         with pytest.raises(ConfigError, match="world is 1; it must be a whole number from 0 to 0"):
@@ -86,6 +109,10 @@ def test_a_trial_log_needs_a_world_a_reset_and_a_frame():
             log.capture()
         with pytest.raises(CallError, match="scene was called before capture; call capture first"):
             log.scene()
+        with pytest.raises(CallError, match="motion was called before capture; call capture first"):
+            log.motion()
+        with pytest.raises(CallError, match="roles was read before capture; call capture first"):
+            log.roles
 
 
 def test_a_log_has_one_trial():

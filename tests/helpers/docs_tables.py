@@ -41,6 +41,7 @@ from drive_env.behaviours import BEHAVIOURS
 from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
+from drive_env.evaluation.scores import SCORES
 from drive_env.layout import critic_layout, observation_layout
 from drive_env.realism.weights import FEATURES, YEARS
 from drive_env.roles import STEPS_WITHOUT_A_LOG
@@ -344,6 +345,10 @@ def realism_table():
     return table(["feature", "bucket", "likelihood", *map(str, YEARS)], rows)
 
 
+def scores_table():
+    return table(["score", "unit", "meaning, of one drive"], [[code(name), *row] for name, row in SCORES.items()])
+
+
 HEADINGS = DriveConfig(goal_heading_tolerance_rad=0.2, observation={"goals": 1})
 """The default config, but goals have to be reached with their headings."""
 
@@ -378,6 +383,7 @@ TABLES = {
     ("docs/config.md", "disturbances"): lambda: config_table(DisturbanceConfig),
     ("docs/hidden.md", "parameters"): hidden_table,
     ("docs/realism.md", "features"): realism_table,
+    ("docs/scores.md", "scores"): scores_table,
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),
     ("docs/config.md", "reward ranges"): lambda: config_table(RewardRanges),
     ("docs/scenes.md", "formats"): formats_table,

@@ -1,0 +1,1 @@
+"""How well does a policy drive? Scores of drives, from recorded poses."""

@@ -1,0 +1,79 @@
+"""How far did the ego come along the way of the expert, or along its route?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .driven_scene import DrivenScene
+from .lane_places import Segments, by_line, segments_of_lines
+
+REACH_M = 10.0
+"""Farther from the way, as on another road, there is no progress: two lanes to each side, which lead the same way."""
+
+SLACK_M, SLACK_SHARE = 5.0, 2.0
+"""From one step to the next, a place along the way changes by at most `SLACK_M` and this share of the way driven: where
+a way crosses or meets itself, the ego stays on its own part."""
+
+STEP_M = 0.5
+"""Least distance of two points of the expert's way: its position has noise where it stands."""
+
+
+def way_of(scene: DrivenScene) -> np.ndarray | None:
+    """(p, 2) the way along which progress counts: that of the expert, else the route, else None. It has one point where
+    the expert stands."""
+    if scene.expert_m is None:
+        return scene.route_m if scene.route_m is not None and len(scene.route_m) else None
+    points_m = np.asarray(scene.expert_m, np.float64)
+    points_m = points_m[~np.isnan(points_m).any(axis=1)]
+    if not len(points_m):
+        return None
+    kept = [0]
+    for index in range(1, len(points_m)):
+        if np.hypot(*(points_m[index] - points_m[kept[-1]])) >= STEP_M:
+            kept.append(index)
+    if kept[-1] != len(points_m) - 1 and len(kept) > 1:
+        kept[-1] = len(points_m) - 1  # the way ends where the expert ended
+    return points_m[kept]
+
+
+def length_m(way_m: np.ndarray) -> float:
+    """Of a way."""
+    return float(np.hypot(*np.diff(np.asarray(way_m, np.float64), axis=0).T).sum())
+
+
+def flat_line(points_m: np.ndarray) -> np.ndarray:
+    """(p, 3) points with the height 0, of (p, 2)."""
+    return np.pad(np.asarray(points_m, np.float64), ((0, 0), (0, 1)))
+
+
+def places_along(way_m: np.ndarray, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
+    """(t,) metres along a way (p, 2) of its points nearest to the ego; NaN where that is farther than `REACH_M`."""
+    segments = segments_of_lines([flat_line(way_m)])
+    found = np.full(len(x_m), np.nan)
+    if not len(segments.line):
+        return np.where(np.hypot(x_m - way_m[0, 0], y_m - way_m[0, 1]) <= REACH_M, 0.0, np.nan)
+    begin_m = np.cumsum(segments.length_m) - segments.length_m
+    driven_m = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x_m), np.diff(y_m)))])
+    last: int | None = None
+    for step in range(len(x_m)):
+        # In the first step, a place near the start of the way is preferred to one where it comes by again.
+        here_m, from_m = (0.0, 0.0) if last is None else (found[last], driven_m[last])
+        window_m = SLACK_M + SLACK_SHARE * (driven_m[step] - from_m)
+        place = _place(segments, begin_m, float(x_m[step]), float(y_m[step]), here_m, window_m)
+        if place is None and last is None:
+            place = _place(segments, begin_m, float(x_m[step]), float(y_m[step]), 0.0, np.inf)
+        if place is not None:
+            found[step], last = place, step
+    return found
+
+
+def _place(segments: Segments, begin_m: np.ndarray, x_m: float, y_m: float, here_m: float,
+           window_m: float) -> float | None:
+    """Metres along a way of its nearest point among those within a window, if that is within `REACH_M`."""
+    near = slice(int(np.searchsorted(begin_m + segments.length_m, here_m - window_m)),
+                 int(np.searchsorted(begin_m, here_m + window_m, side="right")))
+    by = by_line(np.array([x_m]), np.array([y_m]), np.zeros(1), segments.of(near))
+    along_m = begin_m[near] + by.along_m[0]
+    distance_m = np.where(np.abs(along_m - here_m) <= window_m, by.distance_m[0], np.inf)
+    nearest = int(np.argmin(distance_m))
+    return float(along_m[nearest]) if distance_m[nearest] <= REACH_M else None
