@@ -35,6 +35,11 @@ class Canvas:
         """Fills a polygon."""
         cv2.fillPoly(self.picture, [fixed(polygon)], colour, cv2.LINE_AA, FRACTION_BITS)
 
+    def fill_between(self, outlines: Sequence[np.ndarray], colour: Colour, smooth: bool = True) -> None:
+        """Fills what lies inside an odd number of closed outlines; `smooth` as for `lines`."""
+        cv2.fillPoly(self.picture, [fixed(outline) for outline in outlines], colour,
+                     cv2.LINE_AA if smooth else cv2.LINE_8, FRACTION_BITS)
+
     def lines(self, lines: Sequence[np.ndarray] | np.ndarray, colour: Colour, width: float, closed: bool = False,
               smooth: bool = True) -> None:
         """Draws polylines.

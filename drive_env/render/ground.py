@@ -1,4 +1,7 @@
-"""How is the map drawn? Level by level: asphalt under the lanes, then road markings, then curbs."""
+"""How is the map drawn? Level by level: asphalt, then road markings, then curbs.
+
+Asphalt lies under the lanes, with a shoulder; in generated scenes it is what their road edges enclose.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,7 @@ class Ground:
         self._reach_m = width_m.max(initial=0.0) / 2 + SHOULDER_M
         self._kind = roads.kind[self._pieces.road]
         self.levels = np.unique(self._pieces.level) if roads.count else np.zeros(1, np.int64)
+        self._outlines = self._closed_edges() if scene.generated and len(self.levels) == 1 else []
 
     def level_index(self, z_m: np.ndarray) -> np.ndarray:
         """For vehicles at these heights of the road, the index of the highest of `levels` that is not above them."""
@@ -66,6 +70,9 @@ class Ground:
                  for kind, pieces in pieces_of.items()}
 
         widths_m = self._width_m[pieces_of["lane"]]
+        if self._outlines:
+            canvas.fill_between([points[outline] for outline in self._outlines], colours.ASPHALT, smooth=smooth)
+            widths_m = widths_m[:0]
         for width_m in np.unique(widths_m):
             wide = [lines["lane"][lane] for lane in np.flatnonzero(widths_m == width_m)]
             canvas.lines(wide, colours.ASPHALT, (width_m + 2 * SHOULDER_M) * scale, smooth=smooth)
@@ -75,6 +82,14 @@ class Ground:
             canvas.lines(lines[kind], colour, width_m * scale)
         for place in lines["stop_sign"]:
             canvas.disc(place[0], max(STOP_SIGN_RADIUS_M * scale, MIN_STOP_SIGN_PX), colours.STOP_SIGN)
+
+    def _closed_edges(self):
+        """The points of each road edge as a slice; none unless all edges end where they begin."""
+        roads = self.scene.roads
+        edges = np.flatnonzero(roads.kind == ROAD_KIND_CODES["edge"])
+        first, last = roads.start[edges], roads.start[edges + 1] - 1
+        is_closed = (self._points_m[first] == self._points_m[last]).all()
+        return [slice(start, end + 1) for start, end in zip(first, last, strict=True)] if is_closed else []
 
     def _visible(self, points, canvas, pixels_per_m):
         """(pieces,) bool: the bounding box of the road with its asphalt overlaps the picture."""

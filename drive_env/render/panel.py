@@ -44,6 +44,10 @@ class Sizes:
     bottom: int
 
 
+NO_BARS = {"top": 0, "bottom": 0}
+"""The heights of the bars in a picture without them."""
+
+
 def panel_sizes(width: int, height: int, coplayers: bool = False) -> Sizes:
     """Legible sizes; narrow pictures get a second line in the bottom bar, whose legend may have co-players."""
     text = int(np.clip(round(min(height, width * 9 / 16) * TEXT_SHARE), MIN_TEXT_PX, MAX_TEXT_PX))

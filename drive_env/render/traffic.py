@@ -147,13 +147,18 @@ def draw_agent_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, max_p
 
 
 def draw_goal_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, max_px: int) -> None:
-    """Writes the index of each driving agent in its goal, at most `max_px` pixels high, unless too small to read."""
+    """Writes the indices of the driving agents in their goals, at most `max_px` pixels high, unless too small to read.
+
+    Agents with one goal share a line.
+    """
     size = _index_size(camera, max_px)
     if not size:
         return
-    agents = np.flatnonzero(snapshot.agent_state == colours.DRIVING)
-    for agent, (x, y) in zip(agents.tolist(), camera.to_pixels(snapshot.goal_m[agents]), strict=True):
-        canvas.text(x, y, str(agent), size, colours.INK, align=0.5)
+    agents_of: dict[tuple[float, ...], list[str]] = {}
+    for agent in np.flatnonzero(snapshot.agent_state == colours.DRIVING).tolist():
+        agents_of.setdefault(tuple(camera.to_pixels(snapshot.goal_m[agent]).tolist()), []).append(str(agent))
+    for (x, y), agents in agents_of.items():
+        canvas.text(x, y, ", ".join(agents), size, colours.INK, align=0.5)
 
 
 def draw_next_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float, max_px: int) -> None:

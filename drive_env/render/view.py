@@ -14,6 +14,7 @@ from ..errors import CallError, ConfigError, checked_int, plain, value_text
 from ..names import named_arguments
 from ..sub_batch import check_is_whole
 from . import colours
+from .box import Box, box_of, checked_box
 from .camera import Camera, fitted
 from .canvas import Canvas
 from .controls import draw_controls
@@ -28,7 +29,7 @@ from .overlay import (
     draw_observed_roads,
     draw_observed_vehicles,
 )
-from .panel import draw_bottom, draw_top, panel_sizes
+from .panel import NO_BARS, draw_bottom, draw_top, panel_sizes
 from .snapshot import Snapshot, take_snapshot
 from .traffic import (
     draw_agent_indices,
@@ -43,14 +44,14 @@ VIEWS = ("scene", "follow")
 """The whole map, or the surroundings of one agent."""
 
 SIDE_LIMITS_PX = (160, 7680)
+BARE_SIDE_PX = 32
+"""Least side of a picture without bars, whose text needs more."""
+
 SPAN_LIMITS_M = (5.0, 2000.0)
 """Height of the "follow" view: from about one car to a small town."""
 
 TRAIL_S = 3.0
 """Long enough to show a turn; longer trails tangle."""
-
-MARGIN_M = 12.0
-"""Margin around all starts, logs and goals."""
 
 
 class _Backdrop(NamedTuple):
@@ -69,10 +70,13 @@ class SceneView:
     Args:
         batch: any batch.
         world: index of the world.
-        size: width and height of the picture, pixels.
+        size: width and height of the picture, pixels; each at least 160, and without bars 32.
         view: "scene", north up; or "follow", the agent's heading up, with its observation as an overlay.
         agent: index in the world of the agent that "follow" shows.
         span_m: height of the "follow" view, m.
+        box_m: low x, low y, high x and high y of the area that "scene" shows at least, m; None: all starts, logs and
+            goals, and of a generated scene the whole map.
+        bars: whether there are bars above and below: trial, clock, legend and scale.
 
     Raises:
         MissingExtraError: the packages of the extra `render` are not installed.
@@ -81,13 +85,15 @@ class SceneView:
 
     @named_arguments
     def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
-                 agent: int = 0, span_m: float = 90.0) -> None:
+                 agent: int = 0, span_m: float = 90.0, box_m: Box | None = None, bars: bool = True) -> None:
         check_is_whole(batch)
         if view not in VIEWS:
             raise ConfigError(f"view is {value_text(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
         if not isinstance(size, (tuple, list)) or len(size) != 2:
             raise ConfigError(f"size is {value_text(size)}; it must be a pair: width and height in pixels")
-        self.width, self.height = (checked_int(name, side, *SIDE_LIMITS_PX)
+        self.bars = bool(bars)
+        low_px, high_px = SIDE_LIMITS_PX
+        self.width, self.height = (checked_int(name, side, low_px if self.bars else BARE_SIDE_PX, high_px)
                                    for name, side in zip(("width", "height"), size, strict=True))
         self.batch, self.view = batch, view
         self.world = checked_int("world", world, 0, batch.num_worlds - 1)
@@ -97,7 +103,9 @@ class SceneView:
         if isinstance(span_m, bool) or not isinstance(span_m, (int, float)) or not least_m <= span_m <= most_m:
             raise ConfigError(f"span_m is {value_text(span_m)}; it must be a number from {least_m:g} to {most_m:g}")
         self.span_m = float(span_m)
-        self._sizes = panel_sizes(self.width, self.height, coplayers=batch.config.coplayers > 0)
+        self.box_m = None if box_m is None else checked_box(box_m)
+        sizes = panel_sizes(self.width, self.height, coplayers=batch.config.coplayers > 0)
+        self._sizes = sizes if self.bars else replace(sizes, **NO_BARS)
         self._layout = batch.observation_layout()
         self._backdrop: _Backdrop | None = None
         self._last_time = (-1, -1, -1)
@@ -199,6 +207,8 @@ class SceneView:
         draw_vehicles(canvas, camera, shown)
 
     def _draw_panel(self, canvas, camera, snapshot):
+        if not self.bars:
+            return
         title = f"{snapshot.roles.scene.name}  world {self.world}  episode {snapshot.episode}"
         draw_top(canvas, self._sizes, snapshot, title, self._goal_shares)
         draw_bottom(canvas, self._sizes, snapshot, camera.pixels_per_m)
@@ -233,18 +243,7 @@ class SceneView:
         ground = Ground(snapshot.roles.scene)
         picture = np.full((self.height, self.width, 3), colours.LAND, np.uint8)
         area = (0, self._sizes.top, self.width, self.height - self._sizes.bottom)
-        camera = fitted(_box_of_starts_logs_and_goals(snapshot.roles), area)
+        camera = fitted(self.box_m or box_of(snapshot.roles), area)
         if self.view == "scene":
             ground.draw(Canvas(picture), camera)
         return _Backdrop(ground, picture, camera)
-
-
-def _box_of_starts_logs_and_goals(roles) -> tuple[float, float, float, float]:
-    """low x, low y, high x, high y with a margin, m."""
-    frames, valid = roles.frames, roles.frames.valid[:, roles.objects]
-    points = np.concatenate([
-        np.stack([frames.x_m[:, roles.objects][valid], frames.y_m[:, roles.objects][valid]], axis=1),
-        roles.scene.objects.goal_m[roles.objects[: roles.num_agents]], roles.scene.candidate_goals_m,
-        roles.goal_lists.goal_m])
-    low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
-    return float(low[0]), float(low[1]), float(high[0]), float(high[1])

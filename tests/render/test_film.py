@@ -101,3 +101,14 @@ def test_a_sheet_has_the_frames_row_by_row(tmp_path):
         assert np.array_equal(np.asarray(picture), sheet)
     with pytest.raises(CallError, match="no frame"):
         contact_sheet([], columns=3)
+
+
+def test_a_gif_of_a_still_scene_grows_with_what_moves_alone(tmp_path):
+    """20 frames of noise, in which two far corners change, are not much larger than one."""
+    still = np.random.default_rng(0).integers(0, 2, (120, 160, 1), np.uint8).repeat(3, axis=2) * 255
+    moving = [still.copy() for _ in range(20)]
+    for index, frame in enumerate(moving):
+        frame[:4, :4], frame[-4:, -4:] = 255 * (index % 2), 255 * ((index + 1) % 2)
+    write_video(moving[:1], tmp_path / "one.gif")
+    write_video(moving, tmp_path / "all.gif")
+    assert (tmp_path / "all.gif").stat().st_size < 3 * (tmp_path / "one.gif").stat().st_size
