@@ -23,7 +23,10 @@ GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates
               "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack, "merge": merge,
               "exit": exit, "bottleneck": bottleneck, "two_way": two_way, "narrow": narrow, "t_junction": t_junction,
               "roundabout": roundabout, "u_turn": u_turn, "procedural": procedural, "parking": parking}
-"""The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS` and `build`."""
+"""The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS`, `DIFFICULTY` and `build`."""
+
+DIFFICULTY: dict[str, str] = {name: module.DIFFICULTY for name, module in GENERATORS.items()}
+"""By generator: what is hard about its scenes, a sentence."""
 
 TRIAL_STEPS: dict[str, int | None] = {
     name: getattr(module, "TRIAL_STEPS", None) for name, module in GENERATORS.items()}

@@ -16,6 +16,8 @@ DEFAULT_AGENTS = 12
 TRIAL_STEPS = 400
 """The last of twelve cars is through after about 30 s."""
 
+DIFFICULTY = "The cars of four lanes have to merge into one."
+
 PARAMETERS = {
     "lanes": Parameter(4, "lanes", "lanes before the neck", 1, 6),
     "neck_lanes": Parameter(1, "lanes", "lanes of the neck and beyond it, at most `lanes`", 1, 6),

@@ -18,6 +18,8 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 1
 
+DIFFICULTY = "Which routes are closed is hidden until the car is on them, and there is no way back."
+
 PARAMETERS = {
     "closed": Parameter(2, "routes", "how many of the three routes are closed", 1, 2),
     "start_speed_mps": Parameter(6.0, "m/s", "speed of the agent's car at the start", 0.0, 8.0),

@@ -15,6 +15,8 @@ DEFAULT_AGENTS = 12
 TRIAL_STEPS = 400
 """Cars that find no gap to the exit lane wait for one."""
 
+DIFFICULTY = "Half of the cars have to be on the exit lane in time, from all lanes."
+
 PARAMETERS = {
     "lanes": Parameter(3, "lanes", "lanes of the highway", 1, 6),
     "exit_after_m": Parameter(150.0, "m", "length of the highway before the exit lane opens", 100.0, 600.0),

@@ -17,6 +17,8 @@ from .roadnet import CURB_GAP_M, END_CAP_M, on_grid, roads_of
 
 DEFAULT_AGENTS = 1
 
+DIFFICULTY = "Which of the exits is the goal is hidden: what one trial finds out has to be remembered in the next one."
+
 PARAMETERS = {
     "exits": Parameter(3, "exits", "roads that leave the junction, each with a candidate goal", 2, 5),
     "lane_width_m": Parameter(3.5, "m", "width of every lane", 3.0, 4.0),

@@ -15,6 +15,8 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 1
 
+DIFFICULTY = "Whether the oncoming cars yield is hidden: a wrong choice is a collision, which has to be remembered."
+
 PARAMETERS = {
     "gates": Parameter(2, "gates", "places where another car comes towards the agent's", 1, 3),
     "start_speed_mps": Parameter(6.0, "m/s", "speed of the agent's car at the start", 0.0, 8.0),

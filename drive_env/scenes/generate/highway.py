@@ -15,6 +15,8 @@ DEFAULT_AGENTS = 24
 TRIAL_STEPS = 400
 """40 s, as in HighwayEnv; cars change lanes for their goals in dense traffic."""
 
+DIFFICULTY = "Lane changes into short gaps between fast cars."
+
 PARAMETERS = {
     "lanes": Parameter(3, "lanes", "lanes side by side", 2, 5),
     "length_m": Parameter(600.0, "m", "length of the road", 300.0, 1500.0),

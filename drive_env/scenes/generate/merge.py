@@ -13,6 +13,8 @@ from .rng import Rng
 DEFAULT_AGENTS = 12
 """Six on the ramp: one after another they want to enter one lane within 150 m."""
 
+DIFFICULTY = "The cars of the ramp need gaps on the highway before their lane ends."
+
 PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes of the highway", 1, 4),
     "parallel_m": Parameter(150.0, "m", "length of the ramp's lane beside the highway", 80.0, 250.0),

@@ -17,6 +17,8 @@ from .rng import Rng
 DEFAULT_AGENTS = 2
 """One from each side."""
 
+DIFFICULTY = "Two cars arrive at a neck that is wide enough for one."
+
 PARAMETERS = {
     "neck_width_m": Parameter(3.2, "m", "width of the neck, between its edges", 3.0, 3.6),
     "neck_m": Parameter(20.0, "m", "length of the neck", 10.0, 40.0),

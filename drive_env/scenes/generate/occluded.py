@@ -19,6 +19,8 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 1
 
+DIFFICULTY = "Behind which van the pedestrian stands is hidden, and seen too late to pass."
+
 PARAMETERS = {
     "vans": Parameter(3, "vans", "places where a pedestrian may step out", 2, 5),
     "start_speed_mps": Parameter(8.0, "m/s", "speed of the agent's car at the start", 0.0, 8.0),

@@ -12,6 +12,8 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 8
 
+DIFFICULTY = "Long bends beside other cars, lap after lap."
+
 PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes side by side", 1, 4),
     "straight_m": Parameter(120.0, "m", "length of the straights", 40.0, 400.0),

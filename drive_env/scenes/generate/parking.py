@@ -25,6 +25,8 @@ from .trig import sine_cosine, wrapped_rad
 DEFAULT_AGENTS = 4
 """Three of them park, on average."""
 
+DIFFICULTY = "The goal is a pose in a bay between parked cars; others wait on the aisle."
+
 PARAMETERS = {
     "rows": Parameter(2, "rows", "rows of bays: 1 on the right of the aisle, 2 on both sides", 1, 2),
     "bays": Parameter(8, "bays", "bays of a row", 4, 20),

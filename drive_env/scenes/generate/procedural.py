@@ -14,6 +14,8 @@ DEFAULT_AGENTS = block_map.DEFAULT_AGENTS
 TRIAL_STEPS = 400
 """Cars wait at junctions and yield lines, and drive up to 220 m."""
 
+DIFFICULTY = "Another map for every seed: bends, ramps, crossings and roundabouts."
+
 PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks after the first road", 1, 10), **block_map.PARAMETERS}
 
 

@@ -20,6 +20,8 @@ DEFAULT_AGENTS = 8
 TRIAL_STEPS = 300
 """200 m at 10 m/s, and less in bends."""
 
+DIFFICULTY = "Narrow bends to both sides beside other cars, lap after lap."
+
 PARAMETERS = {
     "lanes": Parameter(2, "lanes", "lanes side by side", 1, 2),
     "lane_width_m": Parameter(5.0, "m", "width of every lane", 3.0, 5.0),

@@ -17,6 +17,8 @@ from .roadnet import SPEED_LIMIT_MPS
 DEFAULT_AGENTS = 8
 """Two on each arm."""
 
+DIFFICULTY = "Cars that enter need a gap on the ring, whose traffic has the right of way."
+
 PARAMETERS = {
     "arms": Parameter(4, "arms", "streets that meet, with equal angles between them", 3, 5),
     "lanes": Parameter(1, "lanes", "lanes of the ring; streets have one each way", 1, 2),

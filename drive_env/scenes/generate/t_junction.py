@@ -19,6 +19,8 @@ DEFAULT_AGENTS = 6
 TRIAL_STEPS = 300
 """Cars behind a stop sign wait for gaps one after another."""
 
+DIFFICULTY = "Cars that come from the road that ends have to stop, and then need a gap in traffic from both sides."
+
 PARAMETERS = {
     "control": Parameter("stop", "", "lights, each arm its own green; signs on the road that ends, or on all arms",
                          choices=CONTROLS),

@@ -17,6 +17,8 @@ from .traffic import TrafficSpec, populate
 DEFAULT_AGENTS = 32
 """So that a single agent has traffic."""
 
+DIFFICULTY = "Turns at junctions without lights or signs, among cars whose ways cross."
+
 PARAMETERS = {
     "blocks": Parameter((2, 2), "blocks", "blocks from west to east and from south to north", 1, 6),
     "block_m": Parameter(95.0, "m", "mean distance of neighbouring junctions", 80.0, 300.0),

@@ -18,6 +18,8 @@ from .roadnet import on_grid
 
 DEFAULT_AGENTS = 2
 
+DIFFICULTY = "Overtaking on the oncoming lane, before the oncoming cars arrive."
+
 PARAMETERS = {
     "length_m": Parameter(800.0, "m", "length of the road", 700.0, 1500.0),
     "slow": Parameter(1, "vehicles", "slow vehicles in front of the agents", 1, 3),

@@ -18,6 +18,8 @@ from .trig import direction_rad
 DEFAULT_AGENTS = 6
 """Three in each direction."""
 
+DIFFICULTY = "Cars that turn round need a gap in the oncoming traffic."
+
 PARAMETERS = {
     "lanes": Parameter(1, "lanes", "lanes each way; U-turns lead from the left one to the left one", 1, 3),
     "arm_m": Parameter(60.0, "m", "length of the street on both sides of where U-turns begin", 40.0, 150.0),
