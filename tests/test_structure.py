@@ -28,6 +28,7 @@ LAYERS = (
     ("render",),
     ("replay",),
     ("api",),
+    ("gallery",),
     ("", "cli"),
     ("__main__",),
 )

@@ -14,6 +14,7 @@ from ..version import package_version
 from . import bench as bench_command
 from . import classification, conversion, inspection, visuals
 from . import demo as demo_command
+from . import gallery as gallery_command
 
 SCENE_HELP = (f"A scene file, a folder of them, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a "
               "file that is called town.")
@@ -169,6 +170,24 @@ def replay(
 ) -> None:
     """Play an episode and write a page that replays it in any browser, without a network."""
     visuals.replay(scene, out, policy and policy.value, agents, trials, seed, index)
+
+
+@app.command(short_help="Film every embedded scene, as a page.")
+def gallery(
+    out: Annotated[Path, typer.Option(
+        metavar="FOLDER",
+        help="Folder for the films and their page, index.html; created if missing.")] = Path("gallery"),
+    scenes: Annotated[list[str] | None, typer.Option(
+        metavar="NAME", help="A generator to film; can be repeated.", show_default="all of them")] = None,
+    seed: Annotated[int, _number("Seed of the films, and the first one of the scores.", min=0)] = 0,
+    seeds: Annotated[int, _number("Number of seeds over which scores are measured.", min=1, max=1000)] = 5,
+    size: Annotated[int, _number("Width of the films, pixels.", min=160, max=1920)] = 480,
+) -> None:
+    """Film every embedded scene under its reference driver, and write a page with the films, facts and scores.
+
+    The page needs no network. Needs the extra [render].
+    """
+    gallery_command.run(out, scenes, seed, seeds, size)
 
 
 @app.command(short_help="Measure agent-steps per second of the array API.")

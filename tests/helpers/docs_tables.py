@@ -42,6 +42,9 @@ from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
 from drive_env.evaluation.scores import SCORES
+from drive_env.gallery.cards import cards
+from drive_env.gallery.films import Filmed
+from drive_env.gallery.page import Shown, facts
 from drive_env.layout import critic_layout, observation_layout
 from drive_env.realism.weights import FEATURES, YEARS
 from drive_env.roles import STEPS_WITHOUT_A_LOG
@@ -349,6 +352,37 @@ def scores_table():
     return table(["score", "unit", "meaning, of one drive"], [[code(name), *row] for name, row in SCORES.items()])
 
 
+GALLERY_COLUMNS = 2
+"""Films side by side."""
+
+
+def gallery_shown():
+    """The cards of the gallery with the films and figures that docs/draw_gallery.py has made."""
+    measured = json.loads((ROOT / "docs/gallery/measured.json").read_text())
+    return [Shown(card, Filmed(**measured[name]["film"]), measured[name]["counts"]) for name, card in cards().items()]
+
+
+def gallery_films_table():
+    films = [f"![Film of {name}](gallery/{name}.gif)<br>{code(name)}: {facts(shown)['film']}"
+             for shown in gallery_shown() for name in [shown.card.name]]
+    rows = [films[first : first + GALLERY_COLUMNS] for first in range(0, len(films), GALLERY_COLUMNS)]
+    return table([""] * GALLERY_COLUMNS, [row + [""] * (GALLERY_COLUMNS - len(row)) for row in rows])
+
+
+def gallery_table():
+    rows = []
+    for shown in gallery_shown():
+        told, card = facts(shown), shown.card
+        links = [f"[{code(name)}](scene_envs.md)" for name in card.envs] or [f"[{code(card.task)}](tasks.md)"]
+        rows.append([code(card.name), ", ".join(links), told["cars"], told["horizon"], told["actions"], told["hard"],
+                     told["reference"]])
+    return table(["scene", "envs, or task", "cars", "horizon", "actions", "what is hard", "score of the driver"], rows)
+
+
+def gallery_behaviours_table():
+    return table(["class", "meaning"], [[code(name), one.meaning] for name, one in BEHAVIOURS.items()])
+
+
 HEADINGS = DriveConfig(goal_heading_tolerance_rad=0.2, observation={"goals": 1})
 """The default config, but goals have to be reached with their headings."""
 
@@ -381,6 +415,9 @@ TABLES = {
     ("docs/observation.md", "layers"): layers_table,
     ("docs/config.md", "sensors"): lambda: config_table(SensorConfig),
     ("docs/config.md", "disturbances"): lambda: config_table(DisturbanceConfig),
+    ("docs/gallery.md", "gallery films"): gallery_films_table,
+    ("docs/gallery.md", "gallery"): gallery_table,
+    ("docs/gallery.md", "gallery behaviours"): gallery_behaviours_table,
     ("docs/hidden.md", "parameters"): hidden_table,
     ("docs/realism.md", "features"): realism_table,
     ("docs/scores.md", "scores"): scores_table,
