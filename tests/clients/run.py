@@ -33,18 +33,21 @@ ADAPTERS = ("tests/api/test_parallel.py", "tests/api/test_parallel_calls.py", "t
             "tests/api/test_gym_transitions.py")
 """Tests that the oldest and the newest supported versions must pass."""
 
+RUN_BY_THE_SUITE = ("-k", "not (test_an_example_runs and (behaviour_cloning or cleanrl or recurrent))")
+"""Leaves out examples that need torch alone: `make test` runs them, with the same torch."""
+
 ENVIRONMENTS = {
     # The newest of all that agree with one another.
     "newest": Environment(
         "[render,sb3]", ("torch", "sb3-contrib", "supersuit", "torchrl", "tianshou"),
         ("torch", "stable_baselines3", "sb3_contrib", "supersuit", "torchrl", "tensordict", "tianshou", "cv2"),
-        (*ADAPTERS, "tests/test_public.py", "tests/clients", "--ignore=tests/clients/test_recurrent.py"),  # torch alone
+        (*ADAPTERS, "tests/test_public.py", "tests/clients", "--ignore=tests/clients/test_recurrent.py",  # torch alone
+         *RUN_BY_THE_SUITE),
         ("gymnasium", "pettingzoo", "own", "sb3", "supersuit", "torchrl", "tianshou")),
     # RLlib pins Gymnasium 1.2; beside it the oldest PettingZoo and cffi that drive-env takes.
     "oldest": Environment(
         "", ("torch", "ray[rllib]"), ("torch", "ray"),
-        (*ADAPTERS, "tests/clients/test_rllib.py", "tests/clients/test_examples.py",
-         "-k", "not recurrent and not cleanrl"),  # torch alone
+        (*ADAPTERS, "tests/clients/test_rllib.py", "tests/clients/test_examples.py", *RUN_BY_THE_SUITE),
         ("gymnasium", "pettingzoo", "own", "rllib")),
 }
 
