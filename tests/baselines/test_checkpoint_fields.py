@@ -56,10 +56,10 @@ def places(value, path=()):
 
 
 def put(about, path, value):
-    """A copy with another value at a path; without the entry if the value is `put` itself."""
-    about = copy.deepcopy(about)
-    parent = about
+    """A copy with another value at a path; without the entry if the value is `put` itself. It shares the rest."""
+    about = parent = copy.copy(about)
     for key in path[:-1]:
+        parent[key] = copy.copy(parent[key])
         parent = parent[key]
     if value is put:
         del parent[path[-1]]
