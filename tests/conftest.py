@@ -1,5 +1,6 @@
 """What do many tests share? The real scene files, a browser, the options --slow and --seeds, processes for xdist."""
 
+import gc
 import signal
 from pathlib import PurePath
 
@@ -38,6 +39,12 @@ def pytest_collection_modifyitems(items):
     """Sorts the groups that begin first to the front."""
     rank = {group: index for index, group in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(group_of(item.nodeid), len(LONGEST)))
+
+
+def pytest_collection_finish():
+    """Modules and tests stay until the end: no collection of garbage searches their 400,000 objects again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
