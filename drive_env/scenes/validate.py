@@ -39,8 +39,17 @@ from .scene import (
 
 CODES = {"objects.kind": OBJECT_KINDS, "roads.kind": ROAD_KINDS, "traffic_controls.kind": CONTROL_KINDS,
          "traffic_controls.state": LIGHT_STATES, "traffic_controls.phase_state": LIGHT_STATES}
+
+KNOWN_CODES = {name: np.isin(np.arange(256), list(table)) for name, table in CODES.items()}
+"""Name of an array of codes, which are bytes, to whether each byte is one of its codes."""
+
 FLAGS = ("objects.marked_expert", "objects.valid")
 """Arrays of bool, which files store as bits or bytes."""
+
+KINDS_OF = {part: tuple(kind for kind in KINDS if kind.name.startswith(f"{part}."))
+            for part in dict.fromkeys(kind.name.partition(".")[0] for kind in KINDS)}
+"""Part of a scene to the rows of the core's table that are its arrays."""
+
 TRACKS = tuple(kind.name.partition(".")[2] for kind in KINDS
                if (kind.rows, kind.columns) == ("frame_count", "object_count"))
 
@@ -116,15 +125,14 @@ def _check_arrays(part_name, part, sizes):
     Args:
         sizes: the lengths of axes, by their names in the table.
     """
-    for kind in KINDS:
-        owner, _, attribute = kind.name.partition(".")
-        if owner != part_name or kind.name == "objects.valid":  # a file packs it; the caller checks it
+    for kind in KINDS_OF[part_name]:
+        if kind.name == "objects.valid":  # a file packs it; the caller checks it
             continue
-        array = getattr(part, attribute)
+        array = getattr(part, kind.name.partition(".")[2])
         shape = tuple(sizes[axis] for axis in (kind.rows, kind.columns) if axis)
         _check_array(kind.name, array, np.bool_ if kind.name in FLAGS else np.dtype(kind.type), shape)
         if kind.name in CODES:
-            _check_codes(kind.name, array, CODES[kind.name])
+            _check_codes(kind.name, array)
         elif array.dtype.kind == "f":
             _check_range(kind.name, array, kind.low, kind.high, kind.may_be_nan)
 
@@ -349,11 +357,11 @@ def _check_range(name, values, low, high, may_be_nan=False):
                          f"it must be from {bound_text(low)} to {bound_text(high)}{', or nan' if may_be_nan else ''}")
 
 
-def _check_codes(name, codes, table):
-    known = np.isin(codes, list(table))
+def _check_codes(name, codes):
+    known = KNOWN_CODES[name][codes]
     if not known.all():
         at = first_index(~known)
-        allowed = ", ".join(f"{code} {kind}" for code, kind in table.items())
+        allowed = ", ".join(f"{code} {kind}" for code, kind in CODES[name].items())
         raise SceneError(f"{name}{list(at)} is {codes[at]}; it must be one of {allowed}")
 
 
