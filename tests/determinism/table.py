@@ -1,6 +1,7 @@
 """Are the bytes the same everywhere? Runs every rollout of golden.py in every build and every way; lists differences.
 
-`python tests/determinism/table.py [--ways] [--builds]`, or `make determinism`; exits with 1 where a byte differs.
+`python tests/determinism/table.py [--ways] [--builds] [--share N]`, or `make determinism`; exits with 1 where a byte
+differs. With a share, a build or way runs one rollout of N, and the next one others: all rollouts run, but not in all.
 Builds and ways that this machine cannot run are listed with the reason.
 """
 
@@ -39,8 +40,17 @@ class Verdict(NamedTuple):
     differs: bool = False
 
 
+NOT_COMPARABLE = {"digest": ""}
+"""A row of some rollouts has no hash: rows would differ in it."""
+
+
 def digest_of(found) -> str:
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def rollouts_of(row: int, share: int) -> list[str]:
+    """The rollouts of a row of the table: one of `share`, in the next row the ones after these."""
+    return list(golden.ROLLOUTS)[row % share :: share]
 
 
 # ---- builds ----
@@ -55,17 +65,17 @@ def compare_build(hashes: dict[str, dict[str, str] | None]) -> Verdict:
     return Verdict(digest_of(hashed), f"differs in {', '.join(wrong)}" if wrong else "equal", bool(wrong))
 
 
-def try_build(build, hashes) -> Verdict:
+def try_build(build, hashes, rollouts) -> Verdict:
     reason = build.skip_reason()
     if reason:
         return Verdict("", f"not tried: {reason}")
     try:
-        return compare_build(hashes(build, list(golden.ROLLOUTS)))
+        return compare_build(hashes(build, rollouts))
     except Exception as error:
         return Verdict("", f"failed: {error}", True)
 
 
-def build_rows():
+def build_rows(share):
     """(cells, verdict) of every build, in order."""
     known = json.loads(golden.FILE.read_text())
     here = {rollout for rollout in golden.ROLLOUTS if golden.begin(rollout)}
@@ -77,18 +87,19 @@ def build_rows():
                  for build in builds.BUILDS]
         kinds += [(build, builds.hashes_of_cross_build, (build.compiler, build.level, build.platform))
                   for build in builds.CROSS_BUILDS]
-        verdicts = [(cells, pool.submit(try_build, build, hashes)) for build, hashes, cells in kinds]
+        verdicts = [(cells, pool.submit(try_build, build, hashes, rollouts_of(row, share)))
+                    for row, (build, hashes, cells) in enumerate(kinds)]
         for cells, verdict in verdicts:
-            yield cells, verdict.result()
+            yield cells, verdict.result()._replace(**({} if share == 1 else NOT_COMPARABLE))
 
 
 # ---- ways ----
 
 
-def try_way(name: str) -> Verdict:
-    """One way, over all rollouts."""
+def try_way(name: str, rollouts: list[str]) -> Verdict:
+    """One way, over the rollouts."""
     way, found, wrong = ways.WAYS[name], {}, []
-    for rollout in golden.ROLLOUTS:
+    for rollout in rollouts:
         try:
             hashes = way.run(rollout)
         except ways.Unavailable as reason:
@@ -103,15 +114,16 @@ def try_way(name: str) -> Verdict:
     return Verdict(digest_of(found), f"differs in {'; '.join(wrong)}" if wrong else "equal", bool(wrong))
 
 
-def way_rows():
+def way_rows(share):
     yield ("one thread, a fresh batch",), Verdict(
         digest_of({rollout: {world: [parts[part] for part in ("outputs", "state")]
                              for world, parts in ways.alone(rollout).worlds.items()}
                    for rollout in golden.ROLLOUTS if golden.begin(rollout)}), "the reference")
     # Processes of their own: a way may replace settings of the whole process.
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
-        for name, verdict in zip(ways.WAYS, pool.map(try_way, ways.WAYS)):
-            yield (name,), verdict
+        shares = [rollouts_of(row, share) for row in range(len(ways.WAYS))]
+        for name, verdict in zip(ways.WAYS, pool.map(try_way, ways.WAYS, shares)):
+            yield (name,), verdict._replace(**({} if share == 1 else NOT_COMPARABLE))
 
 
 # ---- the table ----
@@ -133,17 +145,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--builds", action="store_true", help="builds of the core alone")
     parser.add_argument("--ways", action="store_true", help="ways of stepping alone")
+    parser.add_argument("--share", type=int, default=1, metavar="N", help="one rollout of N in each (default: all)")
     chosen = parser.parse_args()
+    if not 1 <= chosen.share <= len(golden.ROLLOUTS):
+        parser.error(f"--share is {chosen.share}; it must be from 1 to {len(golden.ROLLOUTS)}")
     both = chosen.builds == chosen.ways
     began = time.monotonic()
     print(f"{processor()}, {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
           f"numpy {np.__version__}\n")
     differs = False
     if both or chosen.builds:
-        differs |= show(("compiler", "level", "instruction set"), (26, 5, 15), build_rows())
+        differs |= show(("compiler", "level", "instruction set"), (26, 5, 15), build_rows(chosen.share))
     if both or chosen.ways:
         head = ("way of stepping; the hash is of the four worlds where all of them take part",)
-        differs |= show(head, (72,), way_rows())
+        differs |= show(head, (72,), way_rows(chosen.share))
     print(f"{'NOT the same bytes everywhere' if differs else 'the same bytes everywhere'}, "
           f"{time.monotonic() - began:.0f} s")
     return int(differs)

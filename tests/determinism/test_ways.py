@@ -1,8 +1,12 @@
 """Do threads, other worlds, copies, processes and settings of the process change no byte?"""
 
+from collections import Counter
+
+import builds
 import golden
 import numpy as np
 import pytest
+import table
 import ways
 import ways_of_calling  # noqa: F401  # enters its ways
 import ways_of_processes  # noqa: F401
@@ -24,6 +28,14 @@ def test_the_way_a_rollout_is_stepped_changes_no_byte(name, rollout):
     except ways.Unavailable as reason:
         pytest.skip(str(reason))
     assert ways.differences(found, ways.alone(rollout), WAYS[name].parts) == []
+
+
+@pytest.mark.parametrize("share", [1, 2, 8])
+def test_a_share_of_the_table_has_every_rollout_in_several_builds_and_ways(share):
+    for rows in (len(builds.BUILDS), len(WAYS)):
+        ran = Counter(rollout for row in range(rows) for rollout in table.rollouts_of(row, share))
+        assert set(ran) == set(ROLLOUTS)
+        assert min(ran.values()) >= rows // share >= 2
 
 
 def test_another_seed_gives_other_bytes():
