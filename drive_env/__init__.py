@@ -39,7 +39,7 @@ else:  # hidden from type checkers, which would accept every name otherwise
             from .replay import record
 
             return record
-        if name in ("behaviours", "drivers", "evaluation", "realism", "replay", "tasks"):
+        if name in ("behaviours", "drivers", "evaluation", "policies", "realism", "replay", "tasks"):
             from importlib import import_module  # `from . import` would look the name up here, without end
 
             return import_module(f".{name}", __name__)

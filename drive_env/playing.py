@@ -7,39 +7,19 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from .batch import Batch
-from .drivers import LaneDriver, ParkingDriver, RandomDriver
 from .errors import ConfigError, value_text
+from .policies import Policy, made
 
-__all__ = ["Policy", "Progress"]
-
-Policy = str | Callable[[Batch], np.ndarray]
-"""A name, or a function from the batch to the actions of all agents; those of a restart step are not read."""
+__all__ = ["Progress"]
 
 Progress = Callable[[int, int], None]
 """Called after every step with the number of steps done and the largest possible number."""
 
-POLICIES = ("lane", "random", "parking")
-"""Names of the policies: `LaneDriver`, `RandomDriver` and `ParkingDriver`."""
-
-
-def check_policy(policy: Policy, offered: tuple[str, ...] = POLICIES) -> None:
-    """Rejects what is not a policy.
-
-    Raises:
-        ConfigError: it is neither a function nor one of the names `offered`.
-    """
-    if not callable(policy) and (not isinstance(policy, str) or policy not in offered):
-        names = ", ".join(map(repr, offered))
-        raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}")
-
 
 def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
     """A function that returns the actions of all agents at each call; `seed` is that of the random policy."""
-    if callable(policy):
-        return lambda: policy(batch)
-    if policy == "random":
-        return RandomDriver(batch, seed).act_all
-    return (ParkingDriver if policy == "parking" else LaneDriver)(batch).act_all
+    act = made(policy, seed)(batch)
+    return lambda: act(batch)
 
 
 def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,

@@ -171,14 +171,22 @@ def test_an_error_of_a_film_names_the_option(options, sentence, tmp_path):
         run("play", "town", *options, "--out", str(tmp_path / "sheet.png"))
 
 
-def test_the_policies_and_views_of_the_options_are_those_of_the_functions():
-    from drive_env.cli.visuals import FilmPolicy, Policy, View
-    from drive_env.playing import POLICIES
+def test_the_views_of_the_option_are_those_of_the_function():
+    from drive_env.cli.visuals import View
 
-    assert {policy.value for policy in Policy} == set(POLICIES)
     render = pytest.importorskip("drive_env.render", reason="the extra [render] is not installed")
-    assert {policy.value for policy in FilmPolicy} == set(render.POLICIES)
     assert {view.value for view in View} == set(render.VIEWS)
+
+
+def test_a_page_shows_a_policy_of_the_user(tmp_path, monkeypatch):
+    """From a module of the working directory, which is not where the command is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_coasting.py").write_text(
+        "import numpy as np\n\ndef act(batch):\n    return np.full(batch.num_agents, 45)\n")
+    choices = ("replay", "intersection", "--agents", "2", "--trials", "1", "--out")
+    run(*choices, "own.html", "--policy", "own_coasting:act")
+    run(*choices, "constant.html", "--policy", "constant")
+    assert (tmp_path / "own.html").read_text() == (tmp_path / "constant.html").read_text()
 
 
 @pytest.mark.parametrize("arguments, code, sentence", (
@@ -187,7 +195,8 @@ def test_the_policies_and_views_of_the_options_are_those_of_the_functions():
     (["inspect", "town", "--seed", str(2**64)], 1, f"seed is {2**64}; it must be"),
     (["bench", "--worlds", "0"], 2, "--worlds"),
     (["bench", "--action", "jump"], 2, "--action"),
-    (["replay", "town", "--policy", "best", "--out", "a.html"], 2, "'best' is not one of 'lane', 'random'"),
+    (["replay", "town", "--policy", "best", "--out", "a.html"], 1,
+     "drive-env: --policy is 'best'; it must be a function or one of 'lane', 'random'"),
     (["replay", "town", "--out", "a.txt"], 1, "drive-env: --out is 'a.txt'; it must end in .html or .htm"),
     (["fly"], 2, "No such command 'fly'"),
 ))

@@ -21,6 +21,7 @@ LAYERS = (
     ("reports", "state", "state_ranges", "sub_batch", "trial_records", "world_range", "world_state"),
     ("batch",),
     ("drivers", "tasks"),
+    ("policies",),
     ("playing",),
     ("realism",),
     ("behaviours",),

@@ -9,6 +9,7 @@ import typer
 
 from ..config import ObservationConfig
 from ..errors import ConfigError
+from ..policies import POLICIES
 from ..scenes.generate import GENERATORS
 from ..version import package_version
 from . import bench as bench_command
@@ -132,6 +133,7 @@ def classify(
     classification.run(source, out)
 
 
+POLICY_HELP = f"{', '.join(POLICIES)}, or package.module:name of a function from the batch to the actions."
 AGENTS = Annotated[int | None, _number("Number of agents.", min=1, max=4096, show_default="as many as the scene has")]
 TRIALS = Annotated[int, _number("Number of trials of the episode.", min=1, max=100)]
 SEED = Annotated[int, _number("Seed of the scene, of the episode and of the random policy.", min=0)]
@@ -142,8 +144,8 @@ def play(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(
         metavar="FILE", help="The file to write: a film (.mp4, .gif) or a contact sheet (.png).")],
-    policy: Annotated[visuals.FilmPolicy | None, typer.Option(
-        help="random, lane or parking (rule-based), or replay (the log, with one rule-based agent).",
+    policy: Annotated[str | None, typer.Option(
+        metavar="POLICY", help=f"{POLICY_HELP} replay: the log, with one rule-based agent.",
         show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
@@ -154,22 +156,22 @@ def play(
     agent: Annotated[int, _number("Index of the agent that follow shows.", min=0)] = 0,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""
-    visuals.play(scene, out, policy and policy.value, agents, trials, seed, view.value, agent, index)
+    visuals.play(scene, out, policy, agents, trials, seed, view.value, agent, index)
 
 
 @app.command(short_help="Play an episode and write a page that replays it.")
 def replay(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write (.html or .htm).")],
-    policy: Annotated[visuals.Policy | None, typer.Option(
-        help="random, or lane or parking (rule-based).", show_default=visuals.DEFAULT_POLICY)] = None,
+    policy: Annotated[str | None, typer.Option(
+        metavar="POLICY", help=POLICY_HELP, show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
     trials: TRIALS = 2,
     seed: SEED = 0,
 ) -> None:
     """Play an episode and write a page that replays it in any browser, without a network."""
-    visuals.replay(scene, out, policy and policy.value, agents, trials, seed, index)
+    visuals.replay(scene, out, policy, agents, trials, seed, index)
 
 
 @app.command(short_help="Film every embedded scene, as a page.")

@@ -18,23 +18,6 @@ from . import show
 from .inspection import find_scene
 
 
-class Policy(str, Enum):
-    """The policies of `replay`, for its option."""
-
-    lane = "lane"
-    random = "random"
-    parking = "parking"
-
-
-class FilmPolicy(str, Enum):
-    """The policies of `play`, for its option."""
-
-    lane = "lane"
-    random = "random"
-    parking = "parking"
-    replay = "replay"
-
-
 class View(str, Enum):
     """The views of `play`, for its option."""
 
@@ -46,7 +29,8 @@ DEFAULT_POLICY = "; ".join([LANE_POLICY, *(f"{policy} on the scene {name}" for n
                                            if policy != LANE_POLICY)])
 """That of a scene, in words."""
 
-OPTION_OF = {"path": "--out", "agents_per_world": "--agents", "agents": "--agents", "agent": "--agent"}
+OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
+             "agent": "--agent"}
 """The options of `play` and `replay`, by the argument of the error."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..action_space import action_dimensions
 from ..batch import Batch
+from ..config import DriveConfig
 from ..errors import ConfigError, checked_int, value_text
 from ..per_world import SEED_LIMIT
 from ..world_range import WorldRange
@@ -28,7 +29,6 @@ class RandomDriver:
         if not isinstance(batch, WorldRange):
             raise ConfigError(f"batch is {value_text(batch)}; it must be a Batch, such as the `batch` of an env")
         self.batch = batch
-        self._dimensions = action_dimensions(batch.config)
         self._rng = np.random.default_rng(checked_int("seed", seed, 0, SEED_LIMIT))
 
     def act(self, world: int = 0) -> np.ndarray:
@@ -48,10 +48,16 @@ class RandomDriver:
         return self._draw(self.batch.num_agents)
 
     def _draw(self, count: int) -> np.ndarray:
-        action_type, rng = self.batch.config.action_type, self._rng
-        if action_type == "continuous":
-            return rng.uniform(-1.0, 1.0, (count, len(self._dimensions))).astype(np.float32)
-        bins = [dimension.bins for dimension in self._dimensions]
-        if action_type == "multi_discrete":
-            return rng.integers(0, bins, (count, len(bins)))
-        return rng.integers(0, math.prod(bins), count)
+        return sampled_actions(self.batch.config, self._rng, count)
+
+
+def sampled_actions(config: DriveConfig, rng: np.random.Generator, count: int) -> np.ndarray:
+    """(count,) or (count, dimensions) actions sampled uniformly from the action space, in the form of `batch.actions`.
+    """
+    dimensions = action_dimensions(config)
+    if config.action_type == "continuous":
+        return rng.uniform(-1.0, 1.0, (count, len(dimensions))).astype(np.float32)
+    bins = [dimension.bins for dimension in dimensions]
+    if config.action_type == "multi_discrete":
+        return rng.integers(0, bins, (count, len(bins)))
+    return rng.integers(0, math.prod(bins), count)

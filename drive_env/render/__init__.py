@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from ..errors import MissingExtraError
     from .chart import plot_metrics, plot_scene
     from .film import contact_sheet, write_picture, write_video
-    from .film_episode import POLICIES, play
+    from .film_episode import play
     from .screen import RENDER_MODES, Screen
     from .view import VIEWS, SceneView
 
 MODULE_OF = {
-    "POLICIES": "film_episode", "RENDER_MODES": "screen", "VIEWS": "view", "MissingExtraError": "extra",
+    "RENDER_MODES": "screen", "VIEWS": "view", "MissingExtraError": "extra",
     "SceneView": "view", "Screen": "screen", "contact_sheet": "film", "play": "film_episode", "plot_metrics": "chart",
     "plot_scene": "chart", "write_picture": "film", "write_video": "film",
 }
 """The module of each public name."""
 
 __all__ = [
-    "POLICIES", "RENDER_MODES", "VIEWS", "MissingExtraError", "SceneView", "Screen", "contact_sheet", "play",
+    "RENDER_MODES", "VIEWS", "MissingExtraError", "SceneView", "Screen", "contact_sheet", "play",
     "plot_metrics", "plot_scene", "write_picture", "write_video",
 ]
 

@@ -7,20 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .. import playing
 from ..batch import Batch
 from ..config import ConfigSource, checked_config
 from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path, plain, value_text
 from ..names import named_arguments
-from ..playing import Policy, Progress, play_trials
+from ..playing import Progress, actor, play_trials
+from ..policies import Policy, resolved
 from ..reports import MetricValue
 from ..scenes import Scenes
 from .film import FILM_EXTENSIONS, contact_sheet, write_picture, write_video
 from .view import SceneView
-
-POLICIES = (*playing.POLICIES, "replay")
-"""Names of the policies of `play`; "replay" is that of the logs."""
 
 FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
 
@@ -49,9 +46,8 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     Args:
         scenes: as for `Batch`.
         path: an existing file is replaced.
-        policy: "lane" is rule-based, "parking" for parking lots; "random" samples actions; "replay" shows the log:
-            all vehicles but one agent replay it or are static; that agent is rule-based, stops at its goal, and its
-            events are ignored. Or a function from the batch to the actions of all agents.
+        policy: as for `record`, but "replay" shows the log: all vehicles but one agent replay it or are static; that
+            agent is rule-based, stops at its goal, and its events are ignored.
         agents: as `DriveConfig.agents_per_world`; not for "replay".
         trials: number of trials of the episode.
         seed: of the episode and of the random policy.
@@ -68,7 +64,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         MissingExtraError: the packages of the extra `render` are not installed.
     """
     path = checked_path(path, (*FILM_EXTENSIONS, ".png"))
-    playing.check_policy(policy, POLICIES)
+    policy = resolved(policy)
     config = _config(checked_config(config), policy, agents, trials)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
@@ -102,7 +98,7 @@ def _config(config, policy, agents, trials):
 
 def _actor(batch, policy, seed):
     if policy != "replay":
-        return playing.actor(batch, policy, seed)
+        return actor(batch, policy, seed)
     driver = LaneDriver(batch)
     return lambda: FULL_BRAKE if batch.trial_state()["had_goal"][0] else driver.act_all()
 

@@ -8,7 +8,8 @@ from ..batch import Batch
 from ..config import ConfigSource, checked_config
 from ..errors import checked_int, checked_path
 from ..names import named_arguments
-from ..playing import Policy, Progress, actor, check_policy, play_trials
+from ..playing import Progress, actor, play_trials
+from ..policies import Policy, resolved
 from ..scenes import Scenes
 from .recorder import Recorder
 from .recording import Recording
@@ -21,8 +22,9 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 
     Args:
         scenes: as for `Batch`.
-        policy: "lane" is rule-based, "parking" for parking lots; "random" samples actions. Or a function from the
-            batch to the actions of all agents; it is called once per step, also for restart steps.
+        policy: one of `drive_env.policies.POLICIES`, such as "lane"; "package.module:name" of a function; or a function
+            from the batch to the actions of all agents. It is called once per step, also for restart steps; its method
+            `reset(mask)`, if it has one, with the agents whose episode begins.
         config: of the batch; an episode has `max_trials` trials.
         seed: of the first episode and of the random policy.
         episodes: number of episodes.
@@ -32,7 +34,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
         ConfigError, SceneError: an argument is out of its range.
         ActionError: the policy did not return actions.
     """
-    check_policy(policy)
+    policy = resolved(policy)
     episodes = checked_int("episodes", episodes, 1, 1_000_000)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act, recorder = actor(batch, policy, seed), Recorder(batch)

@@ -46,6 +46,7 @@ from drive_env.gallery.cards import cards
 from drive_env.gallery.films import Filmed
 from drive_env.gallery.page import Shown, facts
 from drive_env.layout import critic_layout, observation_layout
+from drive_env.policies import KNOWN as KNOWN_POLICIES
 from drive_env.realism.weights import FEATURES, YEARS
 from drive_env.roles import STEPS_WITHOUT_A_LOG
 from drive_env.scenes.file_layout import ENTRY_FIELDS, HEADER_FIELDS, KINDS
@@ -386,6 +387,11 @@ def gallery_behaviours_table():
 HEADINGS = DriveConfig(goal_heading_tolerance_rad=0.2, observation={"goals": 1})
 """The default config, but goals have to be reached with their headings."""
 
+def policies_table():
+    return table(["policy", "what it does", "needs"], [
+        [code(name), known.does, known.needs] for name, known in KNOWN_POLICIES.items()])
+
+
 TABLES = {
     ("docs/actions.md", "actions"): actions_table,
     ("docs/behaviours.md", "behaviours"): behaviours_table,
@@ -396,6 +402,7 @@ TABLES = {
     ("docs/env.md", "rewards"): rewards_table,
     ("docs/env.md", "info"): info_table,
     ("docs/env.md", "arguments"): arguments_table,
+    ("docs/evaluation.md", "policies"): policies_table,
     ("docs/installation.md", "extras"): extras_table,
     ("docs/installation.md", "dependencies"): dependencies_table,
     ("docs/scenes.md", "drv header"): lambda: drv_fields_table(HEADER_FIELDS),

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 MODULES = ("drive_env", "drive_env.drivers", "drive_env.api.gym", "drive_env.behaviours",
            "drive_env.evaluation", "drive_env.evaluation.scores", "drive_env.index_observations", "drive_env.playing",
-           "drive_env.realism", "drive_env.render", "drive_env.replay", "drive_env.scenes", "drive_env.tasks")
+           "drive_env.policies", "drive_env.realism", "drive_env.render", "drive_env.replay", "drive_env.scenes",
+           "drive_env.tasks")
 
 WITH_EXTRAS = ("drive_env.api.sb3",)
 """Modules that cannot be imported without their extra."""

@@ -1,0 +1,226 @@
+"""Which policy does an argument `policy` name? One list for films, replay pages, evaluations and commands.
+
+A policy is a function from the batch to the actions of all agents, in the form of `batch.actions`; it is called once
+per step, and its actions for agents that wait are not read. A policy that remembers may have a method `reset(mask)`. It
+is called with the agents whose episode begins, (R,) bool, before the policy acts on their first observations, and never
+between the trials of an episode.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .action_space import action_dimensions, index_of_bins
+from .batch import Batch
+from .config import DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig
+from .drivers import LaneDriver, ParkingDriver
+from .drivers.controls import check_controls
+from .drivers.random import sampled_actions
+from .errors import ConfigError, value_text
+from .expert_actions import agents_expert_actions
+
+__all__ = ["POLICIES", "Act", "MakeAct", "Policy"]
+
+Act = Callable[[Batch], np.ndarray]
+"""Takes a batch and returns the actions of all its agents."""
+
+MakeAct = Callable[[Batch], Act]
+"""Takes a batch that has not been reset yet and returns a policy for it."""
+
+Policy = str | Act
+"""One of `POLICIES`; "package.module:name" of a function or class; or a function from the batch to the actions of all
+agents, with an optional method `reset(mask)` for those whose episode begins. Actions of a restart step are not read."""
+
+
+class Known(NamedTuple):
+    """A policy with a name.
+
+    Attributes:
+        make: makes it for a batch and a seed.
+        needs: what it needs to drive at all, for the docs.
+        does: what it does, for the docs.
+    """
+
+    make: Callable[[Batch, int], Act]
+    needs: str
+    does: str
+
+
+# ---- policies with names ----
+
+
+def _lane(batch: Batch, seed: int, overtakes: bool = True) -> Act:
+    driver = LaneDriver(batch, overtakes=overtakes)
+    return lambda batch: driver.act_all()
+
+
+def _parking(batch: Batch, seed: int) -> Act:
+    driver = ParkingDriver(batch)
+    return lambda batch: driver.act_all()
+
+
+def _random(batch: Batch, seed: int) -> Act:
+    """The stream of an agent depends on the seed and its world's id alone, not on what else is in the batch."""
+    config, shape = batch.config, (batch.num_worlds, batch.agents_per_world)
+    streams = [np.random.default_rng([seed, int(world_id)]) for world_id in batch.world_ids]
+    actions = np.zeros_like(batch.actions)
+    by_world = actions.reshape(*shape, *actions.shape[1:])
+
+    def act(batch: Batch) -> np.ndarray:
+        for world, (stream, scene) in enumerate(zip(streams, batch.scene_index, strict=True)):
+            agents = batch.roles[scene].num_agents
+            by_world[world, :agents] = sampled_actions(config, stream, agents)
+        return actions
+
+    return act
+
+
+def _constant(batch: Batch, seed: int) -> Act:
+    check_controls(batch.config)
+    actions = np.broadcast_to(neutral_action(batch.config), batch.actions.shape)
+    return lambda batch: actions
+
+
+def _replay(batch: Batch, seed: int) -> Act:
+    for roles in batch.roles:
+        if len(roles.frames.valid) == 1 or roles.scene.generated:
+            raise ConfigError(f"policy is 'replay'; scene {roles.scene.name} has no logs of agents to replay")
+    config, of_scene = batch.config, {}
+    by_world = np.zeros_like(batch.actions).reshape(batch.num_worlds, batch.agents_per_world, -1)
+
+    def act(batch: Batch) -> np.ndarray:
+        state = batch._core.state
+        steps = (state["clock_steps"] + state["age_steps"])[:, 0]
+        for world, scene in enumerate(batch.scene_index.tolist()):
+            if scene not in of_scene:
+                of_scene[scene] = _logged_actions(batch, scene)
+            logged = of_scene[scene]
+            by_world[world] = logged[min(steps[world], len(logged) - 1)]
+        return by_world.reshape(batch.actions.shape)
+
+    return act
+
+
+def _logged_actions(batch: Batch, scene: int) -> np.ndarray:
+    """(steps, agents, numbers) actions with which the agents of a world follow their logs in each step of a trial.
+
+    Where a log has a gap, or has ended, the vehicle coasts; with actions that set poses it keeps the last one.
+    """
+    roles, config = batch.roles[scene], batch.config
+    logged = agents_expert_actions(roles, config, roles.trial_steps, batch.agents_per_world)
+    actions = logged.actions.reshape(*logged.valid.shape, -1)
+    if config.dynamics.model != "state":
+        return np.where(logged.valid[..., None], actions, neutral_action(config).reshape(-1))
+    rows = np.where(logged.valid, np.arange(len(actions))[:, None], 0)
+    return np.take_along_axis(actions, np.maximum.accumulate(rows, axis=0)[..., None], axis=0)
+
+
+def neutral_action(config: DriveConfig) -> np.ndarray:
+    """The action of one agent all of whose numbers are 0, or the nearest bins to it, in the form of `batch.actions`."""
+    dimensions = action_dimensions(config)
+    if config.action_type == "continuous":
+        return np.zeros(len(dimensions), np.float32)
+    bins = np.array([np.abs(dimension.shares).argmin() for dimension in dimensions], np.int64)
+    return bins if config.action_type == "multi_discrete" else index_of_bins(bins, dimensions)
+
+
+ACCELERATION = "a vehicle model whose actions set an acceleration and a wheel angle or curvature"
+
+KNOWN = {
+    "lane": Known(_lane, f"lanes or logs; {ACCELERATION}", "`LaneDriver`: follows lanes by rule"),
+    "random": Known(_random, "nothing", "samples actions uniformly; each world has a stream of its own"),
+    "parking": Known(_parking, f"a parking lot, reverse (`dynamics.min_speed_mps`), {ACCELERATION}",
+                     "`ParkingDriver`: parks by rule"),
+    "constant": Known(_constant, ACCELERATION, "keeps its speed and drives straight on"),
+    "idm": Known(lambda batch, seed: _lane(batch, seed, overtakes=False), f"lanes or logs; {ACCELERATION}",
+                 "as `lane`, but stays behind slow vehicles (intelligent driver model)"),
+    "replay": Known(_replay, "logs", "takes the [expert actions](actions.md#expert-actions) of the log"),
+}
+
+POLICIES = tuple(KNOWN)
+"""Names of policies that need no training; docs/evaluation.md has what each does and needs."""
+
+
+# ---- any policy ----
+
+
+def resolved(policy: Policy) -> Policy:
+    """One of `POLICIES` or a function: what an argument `policy` stands for, checked and imported.
+
+    Raises:
+        ConfigError: it is neither a function nor a known name, or what it names cannot be imported.
+    """
+    if isinstance(policy, str):
+        if policy in KNOWN:
+            return policy
+        if ":" in policy:
+            return _imported(policy)
+    if callable(policy) or hasattr(policy, "for_batch"):
+        return policy
+    names = ", ".join(map(repr, POLICIES))
+    raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}, or "
+                      "'package.module:name' of a function")
+
+
+def made(policy: Policy, seed: int) -> MakeAct:
+    """A function that makes the policy for a batch; `seed` is that of the random policy.
+
+    A policy may make itself for each batch: a method `for_batch(batch)` takes precedence over the policy as a function.
+
+    Raises:
+        ConfigError: as from `resolved`.
+    """
+    found = resolved(policy)
+    if isinstance(found, str):
+        return lambda batch: KNOWN[found].make(batch, seed)
+    if hasattr(found, "for_batch"):
+        return found.for_batch
+    reset = getattr(found, "reset", None)
+    return lambda batch: found if not callable(reset) else _resetting(found, reset)
+
+
+def _resetting(policy: Act, reset: Callable[[np.ndarray], Any]) -> Act:
+    def act(batch: Batch) -> np.ndarray:
+        if batch.first.any():
+            reset(batch.first.copy())
+        return policy(batch)
+
+    return act
+
+
+def _imported(path: str) -> Policy:
+    """The function of "package.module:name"; an instance of a class, which is made without arguments."""
+    module, _, name = path.partition(":")
+    if not module or not name:
+        raise ConfigError(f"policy is {path!r}; it must name a module and a function in it, as 'package.module:name'")
+    sys.path.insert(0, os.getcwd())  # of a command, which is not found beside the user's files
+    try:
+        found = reduce(getattr, name.split("."), importlib.import_module(module))
+        found = found() if inspect.isclass(found) else found
+    except Exception as error:  # anything that the user's module raises
+        raise ConfigError(f"policy is {path!r}, which cannot be imported: {type(error).__name__}: "
+                          f"{' '.join(str(error).split())}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if not callable(found):
+        raise ConfigError(f"policy is {path!r}, which is {value_text(found)}; it must be a function")
+    return found
+
+
+def config_for(policy: Policy, config: DriveConfig) -> DriveConfig:
+    """The config with which a policy is evaluated: "replay" moves vehicles along their logs exactly, others keep it.
+
+    The expert actions of other vehicle models are some decimetres off, which would be measured as collisions.
+    """
+    if policy != "replay":
+        return config
+    defaults = {"hidden": HiddenConfig(), "disturbances": DisturbanceConfig(), "action_mask": False}
+    return config.replace(dynamics=DynamicsConfig(model="state"), action_type="continuous", **defaults)
