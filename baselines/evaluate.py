@@ -8,17 +8,17 @@ if __name__ == "__main__":  # before the imports, which take seconds
     ExitOnInterrupt("baselines.evaluate").install()
 
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from torch import Tensor
 
 from drive_env import Batch, DriveConfig, MetricValue, Scene, trial_metrics
+from drive_env.evaluation import first_episodes
+from drive_env.policies import Act, MakeAct, policy_maker
 
 from .policy.kv_cache import KVCache
 from .policy.model import Policy
@@ -28,12 +28,6 @@ from .tools.dist import join
 
 WORLDS_AT_ONCE = 64
 """Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
-
-Act = Callable[[Batch], np.ndarray]
-"""Takes a batch and returns the actions of all its agents."""
-
-MakeAct = Callable[[Batch], Act]
-"""Takes a batch that has not been reset yet and returns a policy for it."""
 
 
 def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0,
@@ -64,33 +58,6 @@ def episode_records(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, 
             records[-1]["scene"] += start
             agents += batch.num_agents
     return np.concatenate(records)
-
-
-def first_episodes(batch: Batch, act: Act) -> np.ndarray:
-    """The records of every world's first episode; a world that is done earlier is stepped further, without records."""
-    batch.reset()
-    is_done = np.zeros(batch.num_worlds, bool)
-    last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world
-    while not is_done.all():
-        batch.step(act(batch))
-        is_done |= batch.trial_ended[first_agent] & (batch.trial_index[first_agent] == last_trial)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the records of later episodes are lost on purpose
-        return batch.trial_records()
-
-
-def random_policy(seed: int) -> MakeAct:
-    """Samples actions uniformly from the space."""
-
-    def make_act(batch: Batch) -> Act:
-        space, shape = batch.single_action_space, batch.actions.shape
-        rng = np.random.default_rng([seed, int(batch.world_ids[0])])  # a stream per batch
-        if isinstance(space, spaces.Box):
-            return lambda batch: rng.uniform(space.low, space.high, shape).astype(np.float32)
-        sizes = space.n if isinstance(space, spaces.Discrete) else space.nvec
-        return lambda batch: rng.integers(0, sizes, shape)
-
-    return make_act
 
 
 @dataclass
@@ -176,7 +143,7 @@ def main() -> None:
 
         # Both evaluations, as one table.
         trained = evaluate(PolicyRunner(policy, torch_device, deterministic), all_scenes, env.drive, seed)
-        random = evaluate(random_policy(seed), all_scenes, env.drive, seed)
+        random = evaluate(policy_maker("random", seed), all_scenes, env.drive, seed)
         table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")
         for column in ("metric", "policy", "random policy", "n"):
             table.add_column(column, justify="left" if column == "metric" else "right")

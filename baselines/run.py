@@ -13,10 +13,11 @@ from typing import Any
 import torch
 
 from drive_env import ConfigError
+from drive_env.policies import MakeAct, policy_maker
 
 from .adaptation.choices import Choices
 from .config import TrainConfig
-from .evaluate import MakeAct, PolicyRunner, evaluate, random_policy
+from .evaluate import PolicyRunner, evaluate
 from .policy.model import Policy
 from .rollout.batches import scenes_of
 from .rollout.collector import Collector
@@ -131,7 +132,7 @@ class Run:
         if run.best_metric:
             self._best = self.ranks.on_main(self._best_update)
         if self.ranks.is_main and not resumed:
-            self._evaluate("random_policy", random_policy(run.seed))
+            self._evaluate("random_policy", policy_maker("random", run.seed))
         self._started = time.perf_counter()
         self._interrupts.defer()
         self.done = self._limit_reached()

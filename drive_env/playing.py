@@ -8,7 +8,7 @@ import numpy as np
 
 from .batch import Batch
 from .errors import ConfigError, value_text
-from .policies import Policy, made
+from .policies import Policy, policy_maker
 
 __all__ = ["Progress"]
 
@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 
 def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
     """A function that returns the actions of all agents at each call; `seed` is that of the random policy."""
-    act = made(policy, seed)(batch)
+    act = policy_maker(policy, seed)(batch)
     return lambda: act(batch)
 
 

@@ -27,7 +27,7 @@ from .drivers.random import sampled_actions
 from .errors import ConfigError, value_text
 from .expert_actions import agents_expert_actions
 
-__all__ = ["POLICIES", "Act", "MakeAct", "Policy"]
+__all__ = ["POLICIES", "Act", "MakeAct", "Policy", "policy_maker"]
 
 Act = Callable[[Batch], np.ndarray]
 """Takes a batch and returns the actions of all its agents."""
@@ -110,17 +110,20 @@ def _replay(batch: Batch, seed: int) -> Act:
 
 
 def _logged_actions(batch: Batch, scene: int) -> np.ndarray:
-    """(steps, agents, numbers) actions with which the agents of a world follow their logs in each step of a trial.
-
-    Where a log has a gap, or has ended, the vehicle coasts; with actions that set poses it keeps the last one.
-    """
-    roles, config = batch.roles[scene], batch.config
-    logged = agents_expert_actions(roles, config, roles.trial_steps, batch.agents_per_world)
+    """(steps, agents, numbers) actions with which the agents of a world follow their logs in each step of a trial."""
+    roles = batch.roles[scene]
+    logged = agents_expert_actions(roles, batch.config, roles.trial_steps, batch.agents_per_world)
     actions = logged.actions.reshape(*logged.valid.shape, -1)
-    if config.dynamics.model != "state":
-        return np.where(logged.valid[..., None], actions, neutral_action(config).reshape(-1))
-    rows = np.where(logged.valid, np.arange(len(actions))[:, None], 0)
-    return np.take_along_axis(actions, np.maximum.accumulate(rows, axis=0)[..., None], axis=0)
+    if batch.config.dynamics.model != "state":
+        return actions
+    # The log of a played trial ends a step before its goal, where the vehicle was removed: it moves on by one step.
+    for agent in range(roles.num_agents):
+        steps = np.flatnonzero(logged.valid[:, agent])
+        if len(steps) > 1 and steps[-1] - steps[-2] == 1 and steps[-1] + 1 < len(actions):
+            end = int(steps[-1]) + 1
+            actions[end:, agent, :2] += actions[steps[-1], agent, :2] - actions[steps[-2], agent, :2]
+            actions[end, agent, 3] = actions[steps[-1], agent, 3]
+    return actions
 
 
 def neutral_action(config: DriveConfig) -> np.ndarray:
@@ -170,13 +173,17 @@ def resolved(policy: Policy) -> Policy:
                       "'package.module:name' of a function")
 
 
-def made(policy: Policy, seed: int) -> MakeAct:
-    """A function that makes the policy for a batch; `seed` is that of the random policy.
+def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
+    """A function that takes a batch that has not been reset yet and returns the policy for it, whose actions are in the
+    form of `batch.actions`.
 
-    A policy may make itself for each batch: a method `for_batch(batch)` takes precedence over the policy as a function.
+    An object with a method `for_batch(batch)` is a policy that makes itself for each batch: that method is returned.
+
+    Args:
+        policy: a policy in any form. seed: of the random policy.
 
     Raises:
-        ConfigError: as from `resolved`.
+        ConfigError: it is neither a function nor a known name, or what it names cannot be imported.
     """
     found = resolved(policy)
     if isinstance(found, str):

@@ -8,7 +8,7 @@ import pytest
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.drivers import LaneDriver, RandomDriver
-from drive_env.policies import POLICIES, config_for, made, resolved
+from drive_env.policies import POLICIES, config_for, policy_maker, resolved
 from drive_env.replay import record
 
 IGNORE = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
@@ -21,7 +21,7 @@ def town(**choices):
 @pytest.mark.parametrize("action_type", ["continuous", "discrete", "multi_discrete"])
 def test_a_constant_policy_keeps_speed_and_heading(action_type):
     with town(action_type=action_type, **IGNORE) as batch:
-        act = made("constant", 0)(batch)
+        act = policy_maker("constant", 0)(batch)
         batch.reset()
         start = batch.vehicles()
         for _ in range(20):
@@ -34,14 +34,14 @@ def test_a_constant_policy_keeps_speed_and_heading(action_type):
 
 def test_a_constant_policy_refuses_actions_that_set_no_acceleration():
     with town(dynamics="jerk", action_type="continuous") as batch, pytest.raises(ConfigError, match="'jerk', whose"):
-        made("constant", 0)(batch)
+        policy_maker("constant", 0)(batch)
 
 
 def sampled(world_ids, steps=3, seed=5):
     """(steps, worlds, agents): the actions of the random policy."""
     scenes = [generate_scene("town", seed=number, agents=3 + number) for number in range(4)]
     with Batch(scenes, len(world_ids), DriveConfig(scene_order="cycle"), seed=0, world_ids=world_ids) as batch:
-        act = made("random", seed)(batch)
+        act = policy_maker("random", seed)(batch)
         batch.reset()
         drawn = [act(batch).reshape(len(world_ids), -1).tolist() for _ in range(steps)]
         counts = [batch.roles[scene].num_agents for scene in batch.scene_index]
@@ -56,7 +56,7 @@ def test_the_random_actions_of_a_world_do_not_depend_on_the_others():
 
 def test_one_world_of_the_random_policy_is_the_random_driver():
     with town() as batch:
-        act, driver = made("random", 7)(batch), RandomDriver(batch, 7)
+        act, driver = policy_maker("random", 7)(batch), RandomDriver(batch, 7)
         batch.reset()
         assert all((act(batch) == driver.act_all()).all() for _ in range(3))
 
@@ -66,14 +66,14 @@ def logged():
     return behaviour_scenes("lane_change", (0, 1))
 
 
-@pytest.mark.parametrize("is_exact, error_m", [(False, 0.5), (True, 1e-3)])
+@pytest.mark.parametrize("is_exact, error_m", [(False, 0.2), (True, 1e-3)])
 def test_the_replay_policy_follows_the_logs(logged, is_exact, error_m):
     """With the config of its evaluations exactly, with that of the user as near as its actions allow."""
     config = DriveConfig(scene_order="cycle", **IGNORE)
     with Batch(logged, 2, config_for("replay", config) if is_exact else config) as batch:
-        act = made("replay", 0)(batch)
+        act = policy_maker("replay", 0)(batch)
         batch.reset()
-        driven_m = 0.0
+        driven_m, errors_m = 0.0, []
         for step in range(1, min(roles.trial_steps for roles in batch.roles)):
             batch.step(act(batch))
             for world, scene in enumerate(batch.scene_index):
@@ -81,20 +81,20 @@ def test_the_replay_policy_follows_the_logs(logged, is_exact, error_m):
                 agents = roles.objects[: roles.num_agents]
                 off_m = np.hypot(now["x_m"][: len(agents)] - roles.frames.x_m[step, agents],
                                  now["y_m"][: len(agents)] - roles.frames.y_m[step, agents])
-                assert off_m[roles.frames.valid[step, agents]].mean() < error_m
+                errors_m += off_m[roles.frames.valid[step, agents]].tolist()
                 driven_m += now["speed_mps"][: len(agents)].sum() * roles.dt_s
-    assert driven_m > 100
+    assert driven_m > 100 and np.median(errors_m) < error_m
 
 
 def test_the_replay_policy_needs_logs():
     with town() as batch, pytest.raises(ConfigError, match="scene town/3 has no logs of agents to replay"):
-        made("replay", 0)(batch)
+        policy_maker("replay", 0)(batch)
 
 
 def test_the_idm_policy_stays_behind_slow_vehicles():
     scene = generate_scene("two_way", must_overtake=True)
     with Batch(scene, config=DriveConfig(action_type="continuous")) as batch:
-        acts, batch_actions = {name: made(name, 0)(batch) for name in ("idm", "lane")}, []
+        acts, batch_actions = {name: policy_maker(name, 0)(batch) for name in ("idm", "lane")}, []
         driver = LaneDriver(batch, overtakes=False)
         batch.reset()
         for _ in range(200):
@@ -124,7 +124,7 @@ def test_a_policy_is_reset_where_an_episode_begins_and_at_no_trial_boundary():
     config = DriveConfig(max_trials=2, trial_steps=3, scene_order="cycle", **IGNORE)
     with Batch(scenes, 2, config) as batch:
         watched = Watched()
-        act = made(watched, 0)(batch)
+        act = policy_maker(watched, 0)(batch)
         batch.reset()
         for step in range(20):
             batch.step(act(batch))
@@ -140,7 +140,7 @@ def test_a_policy_makes_itself_for_a_batch_if_it_can():
             return lambda batch: ("made for", batch.num_worlds)
 
     with town() as batch:
-        assert made(Made(), 0)(batch)(batch) == ("made for", 1)
+        assert policy_maker(Made(), 0)(batch)(batch) == ("made for", 1)
 
 
 MODULE = """

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from drive_env import Batch, MetricValue
-
-from ..evaluate import Act, MakeAct
+from drive_env.policies import Act, MakeAct
 
 
 class Choices:

@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 from drive_env import Batch, DisturbanceConfig
+from drive_env.policies import policy_maker
 
 from ..config import EnvConfig, TrainConfig
-from ..evaluate import random_policy
 from ..policy.attention import attend_segment, attend_segment_reference
 from ..policy.kv_cache import KVCache, attention_mask
 from ..ppo import make_policy, train
@@ -130,7 +130,7 @@ def check_copy_rate(ranks: Ranks) -> Finding:
 def check_env_rate(config: EnvConfig, seconds: float = 1.0) -> Finding:
     """The rate of the env with constant random actions, reported only."""
     with Batch(scenes_of(config), num_worlds=config.num_worlds, config=config.drive, threads=config.threads) as batch:
-        act = random_policy(0)(batch)
+        act = policy_maker("random")(batch)
         batch.reset()
         actions = act(batch)
         agent_steps, start = 0, time.perf_counter()
@@ -143,7 +143,7 @@ def check_env_rate(config: EnvConfig, seconds: float = 1.0) -> Finding:
 def check_channels(config: EnvConfig, steps: int = LAW_STEPS) -> Finding:
     """The invariants of docs/channels.md that a learner relies on, over steps of a random policy."""
     with Batch(scenes_of(config), num_worlds=min(config.num_worlds, 8), config=config.drive) as batch:
-        act = random_policy(0)(batch)
+        act = policy_maker("random")(batch)
         batch.reset()
         for step in range(steps):
             before = {name: getattr(batch, name).copy() for name in ("waits", "trial_ended", "trial_index")}

@@ -1,5 +1,15 @@
 """How well does a policy drive? Figures with intervals, from episodes that are each played once."""
 
+from .base import Evaluator
+from .episodes import Episode, Probe, first_episodes
 from .figures import Figure
+from .human_replay import HumanReplay
+from .multi_scenario import MultiScenario
+from .result import Coverage, EvalResult, Failure, load_result, merge
+from .settings import EvaluatorConfig
+from .sources import Source
 
-__all__ = ["Figure"]
+__all__ = [
+    "Coverage", "Episode", "EvalResult", "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay",
+    "MultiScenario", "Probe", "Source", "first_episodes", "load_result", "merge",
+]

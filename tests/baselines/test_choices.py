@@ -11,10 +11,11 @@ from small import BUSY, tiny_config
 
 from baselines.adaptation.choices import Choices
 from baselines.config import EnvConfig
-from baselines.evaluate import PolicyRunner, evaluate, random_policy
+from baselines.evaluate import PolicyRunner, evaluate
 from baselines.ppo import train
 from baselines.rollout.batches import scenes_of
 from drive_env import Batch
+from drive_env.policies import policy_maker
 from drive_env.tasks import hidden_exit
 
 
@@ -37,8 +38,8 @@ def test_the_entropy_of_a_policy_that_tries_exit_after_exit_follows_from_its_sco
 
 def test_recording_changes_no_evaluation_and_without_candidates_records_nothing():
     scenes, choices = scenes_of(BUSY), Choices()
-    assert evaluate(choices.recorded(random_policy(0)), scenes, BUSY.drive) == evaluate(
-        random_policy(0), scenes, BUSY.drive)
+    assert evaluate(choices.recorded(policy_maker("random")), scenes, BUSY.drive) == evaluate(
+        policy_maker("random"), scenes, BUSY.drive)
     assert choices.entropies() == {}
 
 

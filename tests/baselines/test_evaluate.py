@@ -13,9 +13,10 @@ from still_town import still_town
 from baselines import evaluate as evaluation
 from baselines import ppo
 from baselines.config import EnvConfig
-from baselines.evaluate import PolicyRunner, evaluate, random_policy
+from baselines.evaluate import PolicyRunner, evaluate
 from baselines.rollout.batches import open_batches, scenes_of
 from drive_env import Batch, generate_scene, join_metrics, save_scene
+from drive_env.policies import policy_maker
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_an_evaluation_simulates_every_scene_once():
     for trials in (1, 2, 3):
         # A world's trial ends when a third of its agents have stopped: here soon, there late.
         drive = BUSY.drive.replace(max_trials=trials, trial_steps=200, stopped_share_limit=0.33)
-        report = evaluate(random_policy(0), scenes, drive)
+        report = evaluate(policy_maker("random"), scenes, drive)
         assert report["trials"].n == trials * sum(len(scene.objects.id) for scene in scenes)
         assert report["trial_length"].value < 150, "some ended early"
 
@@ -74,7 +75,7 @@ def test_the_random_policy_has_a_stream_per_batch_of_an_evaluation(monkeypatch):
     sampled = []
 
     def make_act(batch):
-        act = random_policy(0)(batch)
+        act = policy_maker("random")(batch)
         sampled.append(act(batch).tolist())
         return act
 

@@ -6,9 +6,12 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 import drive_env
+import drive_env.evaluation
+import drive_env.policies
 import drive_env.tasks
 
-PUBLIC = {"drive_env": drive_env, "drive_env.tasks": drive_env.tasks}
+PUBLIC = {"drive_env": drive_env, "drive_env.evaluation": drive_env.evaluation,
+          "drive_env.policies": drive_env.policies, "drive_env.tasks": drive_env.tasks}
 """The modules of the env that the trainer may import from."""
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,9 +21,10 @@ from baselines.adaptation.interventions import (
     of_another_scene,
     of_the_same_scene,
 )
-from baselines.evaluate import PolicyRunner, first_episodes
+from baselines.evaluate import PolicyRunner
 from baselines.rollout.batches import scenes_of
 from drive_env import Batch
+from drive_env.evaluation import first_episodes
 
 CPU = torch.device("cpu")
 DRIVE = BUSY.drive.replace(max_trials=3, scene_order="cycle")

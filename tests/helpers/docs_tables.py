@@ -41,6 +41,7 @@ from drive_env.behaviours import BEHAVIOURS
 from drive_env.binding import choices, lib, text
 from drive_env.binding import table as table_of_core
 from drive_env.config import HIDDEN_PARAMETERS, action_types, hidden_parameters
+from drive_env.evaluation import EvaluatorConfig
 from drive_env.evaluation.scores import SCORES
 from drive_env.gallery.cards import cards
 from drive_env.gallery.films import Filmed
@@ -403,6 +404,7 @@ TABLES = {
     ("docs/env.md", "info"): info_table,
     ("docs/env.md", "arguments"): arguments_table,
     ("docs/evaluation.md", "policies"): policies_table,
+    ("docs/evaluation.md", "evaluator"): lambda: config_table(EvaluatorConfig),
     ("docs/installation.md", "extras"): extras_table,
     ("docs/installation.md", "dependencies"): dependencies_table,
     ("docs/scenes.md", "drv header"): lambda: drv_fields_table(HEADER_FIELDS),

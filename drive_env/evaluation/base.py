@@ -1,0 +1,196 @@
+"""How does an evaluator work? It lists episodes, plays each once, and computes figures from the rows of trials."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..batch import Batch
+from ..config import DriveConfig
+from ..errors import ConfigError, DriveError, value_text
+from ..policies import Policy, config_for, policy_maker, resolved
+from ..scenes import Scene
+from .episodes import Episode, Played, Probe, played
+from .metrics import figures_of_groups, figures_of_rows
+from .result import Coverage, EvalResult, Failure, sha256_of
+from .rows import joined, rows_of
+from .settings import EvaluatorConfig, checked_options
+from .sources import Source, part_of, sample_of, sources_of
+
+
+class Evaluator:
+    """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
+
+    The hooks are `env_overrides`, `sources`, `variants` and `probe`. Whatever they do, each episode is played exactly
+    once, or the result says which were not; a policy keeps its memory for the trials of an episode; and every figure is
+    computed from all rows at once.
+
+    Args:
+        name: of the evaluator; with `sample` it decides which scenes are drawn.
+        config: its settings, or a mapping of them; None: the defaults.
+
+    Attributes:
+        type: name of the type.
+        defaults: settings of the type that differ from those of `EvaluatorConfig`.
+        options: of the type, with their defaults. allowed: the values that each may have.
+
+    Raises:
+        ConfigError: a setting is unknown or out of its range.
+    """
+
+    type: ClassVar[str] = ""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    options: ClassVar[Mapping[str, Any]] = {}
+    allowed: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+
+    def __init__(self, name: str, config: EvaluatorConfig | Mapping[str, Any] | None = None) -> None:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"name is {value_text(name)}; it must be a text of at least one letter")
+        self.name = name
+        if config is None or isinstance(config, Mapping):
+            config = EvaluatorConfig.from_dict({**self.defaults, **(config or {})})
+        if not isinstance(config, EvaluatorConfig):
+            raise ConfigError(f"config is {value_text(config)}; it must be an EvaluatorConfig, or a mapping of its "
+                              "fields")
+        self.config = config
+        self.chosen = checked_options(self.type, config.options, self.options, self.allowed)
+        self.env: DriveConfig = config.env.replace(detailed_metrics=True, **self.env_overrides())
+        """The config of the worlds."""
+
+    # ---- hooks ----
+
+    def env_overrides(self) -> dict[str, Any]:
+        """Fields of the worlds' config that the type of evaluator sets."""
+        return {}
+
+    def sources(self) -> list[Source]:
+        """All sources of scenes, before a sample or a shard is taken of them."""
+        config = self.config
+        return sources_of(config.scenes, config.first_seed, config.scene_count, config.scene_agents)
+
+    def variants(self, scene: Scene) -> Sequence[Scene]:
+        """The forms in which a scene is played, such as one for each vehicle that the policy drives in turn."""
+        return [scene]
+
+    def probe(self, batch: Batch) -> Probe:
+        """What measures further metrics while a batch is played."""
+        return Probe()
+
+    # ---- the evaluation ----
+
+    def resolved(self) -> dict[str, Any]:
+        """All settings in the types of JSON, with the config of the worlds as it is played."""
+        return {"name": self.name, "type": self.type, **self.config.to_dict(), "options": self.chosen,
+                "env": self.env.to_dict()}
+
+    def rollout(self, policy: Policy, shard: tuple[int, int] = (0, 1), threads: int = 0,
+                checkpoint: Mapping[str, Any] | None = None, policy_name: str | None = None,
+                progress: Callable[[int, int], None] | None = None) -> EvalResult:
+        """Plays all episodes, or those of a shard, and returns their figures.
+
+        Args:
+            policy: see docs/evaluation.md.
+            shard: (i, n): the i-th of n parts of the sources; `merge` joins their results.
+            threads: as for `Batch`.
+            checkpoint: path, sha256, update and steps of the policy, for the result.
+            policy_name: of the policy, for the result; None: the name that was given, or that of the function.
+            progress: called after each batch with the number of sources that were read, and that of all.
+
+        Raises:
+            ConfigError: an argument is out of its range, or the policy does not fit the config.
+            SceneError: no scene could be played; that of the first one.
+            ActionError: the policy did not return actions.
+        """
+        began, found = time.perf_counter(), resolved(policy)
+        make_act, env = policy_maker(found, self.config.seed), config_for(found, self.env)
+        run = _Run(self, shard)
+        for part in played(run.episodes(), make_act, env, self.config.seed, threads, self.probe, run.failed):
+            run.add(part)
+            if progress is not None:
+                progress(run.sources_read, len(run.places))
+        if run.errors and not run.played and not run.stalled:
+            raise run.errors[0]
+        return run.result(policy_name or _name_of(policy), checkpoint, time.perf_counter() - began)
+
+
+class _Run:
+    """One rollout: the sources of a shard, what they hold, and what was played of it.
+
+    Args:
+        shard: (i, n), checked here.
+    """
+
+    def __init__(self, evaluator: Evaluator, shard: tuple[int, int]) -> None:
+        self.evaluator, self.shard = evaluator, shard
+        self.sources = sample_of(evaluator.sources(), evaluator.name, evaluator.config.sample, evaluator.config.seed)
+        self.places = part_of(len(self.sources), shard)
+        self.sources_read = self.expected = self.played = self.stalled = self.agent_steps = 0
+        self.play_s = self.policy_s = 0.0
+        self.failures: list[Failure] = []
+        self.errors: list[Exception] = []
+        """Those of the failures, in the order in which they happened."""
+        self._rows: list[dict[str, Any]] = []
+        self._scenes: set[int] = set()
+
+    def episodes(self) -> Iterator[Episode]:
+        """The episodes of the shard. Of source p among n, the ids of worlds and scenes are p, p + n, p + 2 n, ..."""
+        count, episodes = len(self.sources), self.evaluator.config.episodes
+        for place in self.places:
+            source = self.sources[place]
+            self.sources_read += 1
+            try:
+                scenes = list(source.read())
+                forms = [list(self.evaluator.variants(scene)) for scene in scenes]
+            except DriveError as error:
+                self._fail(source.name, error)
+                self.expected += episodes
+                continue
+            number = 0
+            for index, variants in enumerate(forms):
+                for variant in variants:
+                    for _ in range(episodes):
+                        self.expected += 1
+                        yield Episode(place + count * number, variant, place + count * index, source.group)
+                        number += 1
+
+    def failed(self, episode: Episode, error: Exception) -> None:
+        """Adds an episode that the config does not allow."""
+        self._fail(episode.scene.name, error)
+
+    def _fail(self, scene: str, error: Exception) -> None:
+        self.errors.append(error)
+        self.failures.append(Failure(scene, f"{type(error).__name__}: {error}"))
+
+    def add(self, part: Played) -> None:
+        """Adds the rows of a batch."""
+        heads = [{"scene": episode.scene.name, "scene_key": episode.scene_key, "group": episode.group,
+                  "world": episode.world} for episode in part.episodes]
+        self._rows.append(rows_of(part.batch, part.records, heads, part.probe.columns()))
+        self._scenes |= {episode.scene_key for episode, is_complete in zip(part.episodes, part.complete, strict=True)
+                         if is_complete}
+        self.played += int(part.complete.sum())
+        self.stalled += int(part.stalled.sum())
+        self.agent_steps += part.agent_steps
+        self.play_s += part.play_s
+        self.policy_s += part.policy_s
+
+    def result(self, policy: str, checkpoint: Mapping[str, Any] | None, total_s: float) -> EvalResult:
+        """The figures of all rows."""
+        evaluator, config, rows = self.evaluator, self.evaluator.resolved(), joined(self._rows)
+        index, count = self.shard
+        coverage = Coverage(expected=self.expected, played=self.played, unique_scenes=len(self._scenes),
+                            stalled=self.stalled, complete=self.played == self.expected and count == 1)
+        return EvalResult(
+            evaluator=evaluator.name, type=evaluator.type, policy=policy, checkpoint=checkpoint, config=config,
+            config_sha256=sha256_of(config), seed=evaluator.config.seed, metrics=figures_of_rows(rows),
+            groups=figures_of_groups(rows), coverage=coverage, rows=rows, failures=self.failures,
+            seconds={"total": total_s, "play": self.play_s, "policy": self.policy_s}, agent_steps=self.agent_steps,
+            shards=(index,), shard_count=count)
+
+
+def _name_of(policy: Policy) -> str:
+    if isinstance(policy, str):
+        return policy
+    kind = policy if hasattr(policy, "__qualname__") else type(policy)
+    return f"{kind.__module__}:{kind.__qualname__}"

@@ -1,0 +1,61 @@
+"""Which figures follow from the rows of played trials?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..reports import PER_TRIAL, QUOTIENTS
+from .figures import Figure, Quantity, figures_of, mean_of, unit_of
+from .rows import Rows, metrics_of
+
+CLOSE_S = 0.95
+"""Smallest time to collision below which a trial counts as one with a close call: the bound of nuPlan."""
+
+
+def figures_of_rows(rows: Rows) -> dict[str, Figure]:
+    """The figure of every metric of docs/evaluation.md over these rows."""
+    return figures_of(rows["scene_key"], quantities_of(rows))
+
+
+def figures_of_groups(rows: Rows) -> dict[str, dict[str, Figure]]:
+    """The same for each group that has a name."""
+    return {group: figures_of_rows({name: column[rows["group"] == group] for name, column in rows.items()})
+            for group in sorted(set(rows["group"].tolist()) - {""})}
+
+
+def quantities_of(rows: Rows) -> dict[str, Quantity]:
+    """What the figures are computed from, by their names."""
+    found = {name: mean_of(rows[name], unit_of(name), ~np.isnan(rows[name])) for name in metrics_of(rows)}
+    if "min_time_to_collision_s" in rows:
+        found["close_call"] = mean_of(rows["min_time_to_collision_s"] < CLOSE_S, "1")
+
+    # Quotients of sums, whose names are those of reports.
+    for name, (dividend, divisor, factor) in QUOTIENTS.items():
+        counted = {"goal": "goals"} if "goals" in rows else {}
+        above, below = (rows.get(counted.get(one, one)) for one in (dividend, divisor))
+        if above is not None and below is not None:
+            found[name] = Quantity(factor * above.astype(np.float64), below.astype(np.float64), len(above),
+                                   unit_of(name))
+    return found | _by_trial(rows)
+
+
+def _by_trial(rows: Rows) -> dict[str, Quantity]:
+    """The metrics of each trial of an episode, and what an agent gains from its first trial to each later one."""
+    trials = rows["trial"]
+    found: dict[str, Quantity] = {}
+    count = int(trials.max()) + 1 if len(trials) else 0
+    if count < 2 or "score" not in rows:
+        return found
+    for trial in range(count):
+        for short, name in PER_TRIAL.items():
+            if name in rows:
+                found[f"trial_{trial}_{short}"] = mean_of(rows[name], unit_of(name), trials == trial)
+
+    # Rows are sorted: the first trial of an agent stands so many rows before its trial k.
+    scores = rows["score"].astype(np.float64)
+    for trial in range(1, count):
+        of_trial = np.flatnonzero(trials == trial)
+        gain = np.zeros(len(scores))
+        gain[of_trial] = scores[of_trial] - scores[of_trial - trial]
+        found[f"ada_delta_trial_{trial}_minus_0"] = mean_of(gain, "1", trials == trial)
+    return found

@@ -1,0 +1,227 @@
+"""What does an evaluation return? Figures, the rows they come from, what was covered, as JSON and CSV; and merging."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, checked_path, value_text
+from ..machine import processor
+from ..version import package_version
+from .figures import Figure
+from .metrics import figures_of_groups, figures_of_rows
+from .rows import Rows, joined, read_rows, write_rows
+
+SCHEMA = 1
+"""Version of the JSON form; drive_env/evaluation/result.schema.json describes it."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which episodes were played; each at most once.
+
+    Attributes:
+        expected: episodes of the list of scenes; a source that cannot be read counts as one scene.
+        played: those that were played to the end of their last trial.
+        unique_scenes: different scenes among them.
+        stalled: those that took more than three times the steps of their trials.
+        complete: whether all were played, of all shards.
+    """
+
+    expected: int
+    played: int
+    unique_scenes: int
+    stalled: int
+    complete: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes in the types of JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A scene that was not played, or an evaluator that raised an exception.
+
+    Attributes:
+        scene: name of the scene or file; "" for an evaluator.
+        error: type and message of the exception.
+        trace: its traceback, "" for a scene.
+    """
+
+    scene: str
+    error: str
+    trace: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes in the types of JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True, eq=False)
+class EvalResult:
+    """The result of one evaluator.
+
+    Attributes:
+        evaluator, type: name and type of the evaluator.
+        policy: name of the policy.
+        checkpoint: path, sha256, update and steps of a trained policy, where its caller gave them.
+        config: the resolved config of the evaluator.
+        config_sha256: hash of it, by which results that may be compared are recognised.
+        seed: of the worlds.
+        metrics: figures by name. groups: the same for each group of scenes.
+        coverage: which episodes were played.
+        rows: one for each trial of each agent, as columns.
+        failures: what was not played, and why.
+        seconds: total, play (stepping and acting) and policy (acting), by name.
+        agent_steps: steps in which an agent acted.
+        shards: the shards of which this is the result. shard_count: how many there are.
+        created: time in UTC, ISO 8601.
+    """
+
+    evaluator: str
+    type: str
+    policy: str
+    checkpoint: Mapping[str, Any] | None
+    config: Mapping[str, Any]
+    config_sha256: str
+    seed: int
+    metrics: Mapping[str, Figure]
+    groups: Mapping[str, Mapping[str, Figure]]
+    coverage: Coverage
+    rows: Rows
+    failures: Sequence[Failure]
+    seconds: Mapping[str, float]
+    agent_steps: int
+    shards: tuple[int, ...] = (0,)
+    shard_count: int = 1
+    created: str = field(default_factory=lambda: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    @property
+    def planning_ms(self) -> float | None:
+        """Time in the policy per agent-step; None without steps."""
+        return 1000 * self.seconds["policy"] / self.agent_steps if self.agent_steps else None
+
+    def to_dict(self, episodes_csv: str | None = None) -> dict[str, Any]:
+        """The result in the types of JSON, without its rows.
+
+        Args:
+            episodes_csv: name of the file of the rows, where they are saved.
+        """
+        figures = lambda found: {name: figure.to_dict() for name, figure in found.items()}
+        return {
+            "schema": SCHEMA, "evaluator": self.evaluator, "type": self.type, "created": self.created,
+            "package": {"version": package_version(), **_checkout()}, "policy": self.policy,
+            "checkpoint": self.checkpoint and dict(self.checkpoint), "config": dict(self.config),
+            "config_sha256": self.config_sha256, "seed": self.seed,
+            "shard": {"played": list(self.shards), "count": self.shard_count}, "metrics": figures(self.metrics),
+            "groups": {group: figures(found) for group, found in self.groups.items()},
+            "coverage": self.coverage.to_dict(), "episodes_csv": episodes_csv, "seconds": dict(self.seconds),
+            "agent_steps": self.agent_steps, "planning_ms": self.planning_ms,
+            "failures": [failure.to_dict() for failure in self.failures],
+            "machine": {"cpu": processor()}}
+
+    def save(self, path: str | Path) -> None:
+        """Writes the result, and beside it its rows: result.json and result.episodes.csv.
+
+        Args:
+            path: of the JSON file; existing files are replaced.
+
+        Raises:
+            ConfigError: the path does not end in .json, or its folder does not exist.
+            OSError: a file cannot be written.
+        """
+        file = Path(checked_path(path, (".json",)))
+        table = file.with_suffix(".episodes.csv")
+        write_rows(self.rows, table)
+        file.write_text(json.dumps(self.to_dict(table.name), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def load_result(path: str | Path) -> EvalResult:
+    """A saved result with its rows.
+
+    Args:
+        path: of the JSON file that `EvalResult.save` wrote; its rows are beside it.
+
+    Raises:
+        ConfigError: a file cannot be read, or is no result of this version.
+    """
+    path = Path(path)
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise ValueError(f"its schema is {value_text(data.get('schema') if isinstance(data, dict) else data)}; "
+                             f"it must be {SCHEMA}")
+        rows = read_rows(path.parent / data["episodes_csv"])
+        shown = {name: data[name] for name in ("evaluator", "type", "policy", "checkpoint", "config", "config_sha256",
+                                               "seed", "seconds", "agent_steps", "created")}
+        return _with_figures(EvalResult(
+            **shown, metrics={}, groups={}, coverage=Coverage(**data["coverage"]), rows=rows,
+            failures=[Failure(**one) for one in data["failures"]], shards=tuple(data["shard"]["played"]),
+            shard_count=data["shard"]["count"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ConfigError(f"{path}: not a result of an evaluation: {reason}") from None
+
+
+def merge(results: Sequence[EvalResult]) -> EvalResult:
+    """One result of the shards of an evaluation, with the figures of an evaluation that was not split, bit for bit.
+
+    Args:
+        results: at least one; of different shards, with the same config and policy.
+
+    Raises:
+        ConfigError: there are none, or they do not fit together.
+    """
+    if not results:
+        raise ConfigError("results is empty; it must hold at least one result")
+    first = results[0]
+    for other in results[1:]:
+        for name in ("config_sha256", "policy", "checkpoint", "shard_count"):
+            one, two = getattr(first, name), getattr(other, name)
+            if one != two:
+                raise ConfigError(f"{name} is {value_text(two)} in one result and {value_text(one)} in another; only "
+                                  "shards of one evaluation can be merged")
+    shards = sorted(shard for result in results for shard in result.shards)
+    if len(set(shards)) < len(shards):
+        twice = next(shard for shard in shards if shards.count(shard) > 1)
+        raise ConfigError(f"shard {twice} of {first.shard_count} is in two results; each may be merged once")
+
+    counts = {name: sum(getattr(result.coverage, name) for result in results)
+              for name in ("expected", "played", "unique_scenes", "stalled")}
+    is_complete = counts["played"] == counts["expected"] and len(shards) == first.shard_count
+    return _with_figures(replace(
+        first, coverage=Coverage(**counts, complete=is_complete), shards=tuple(shards),
+        rows=joined([result.rows for result in results]),
+        failures=[failure for result in results for failure in result.failures],
+        seconds={name: sum(result.seconds[name] for result in results) for name in first.seconds},
+        agent_steps=sum(result.agent_steps for result in results), created=max(result.created for result in results)))
+
+
+def _with_figures(result: EvalResult) -> EvalResult:
+    return replace(result, metrics=figures_of_rows(result.rows), groups=figures_of_groups(result.rows))
+
+
+def sha256_of(config: Mapping[str, Any]) -> str:
+    """The hash of a config: that of its JSON with sorted keys and without spaces."""
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _checkout() -> dict[str, Any]:
+    """Commit of the checkout that the package is run from, and whether files were changed; nulls outside of one."""
+    git = lambda *words: subprocess.run(["git", *words], cwd=Path(__file__).parent, text=True, capture_output=True,
+                                        check=True, timeout=60).stdout.strip()
+    try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # a checkout of another project is none of ours
+        return {"git": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
+    except (OSError, subprocess.SubprocessError):
+        return {"git": None, "dirty": None}

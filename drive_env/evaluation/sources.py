@@ -1,0 +1,112 @@
+"""Which scenes does an evaluation play? A list of sources, each read when its turn comes, and a fixed sample of them.
+
+A source is a file, a seed of a generator, or a scene. It has its place in the list, whatever else is read: shards of a
+list read their own sources alone, and a source that cannot be read leaves the places of the others as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ConfigError, SceneError, checked_int, value_text
+from ..per_world import SEED_LIMIT
+from ..scenes import Scene, SceneSource, generate_scene
+from ..scenes.load import scenes_of
+from ..scenes.resolve import files_of, find_source, is_generator, vehicle_count
+from ..scenes.validate import validate_scene
+
+HELD_OUT_SEED = 1_000_000
+"""The first seed of a generator's scenes by default; those of names, on which policies train, begin at 0."""
+
+SEEDS = 64
+"""Scenes of a generator by default."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Some scenes that are read together.
+
+    Attributes:
+        name: of the file, or of the generated scene.
+        read: returns the scenes; raises a `DriveError` if it cannot.
+        group: the name of the group in which its figures are also reported, "" for none.
+    """
+
+    name: str
+    read: Callable[[], Sequence[Scene]]
+    group: str = ""
+
+
+def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HELD_OUT_SEED, seeds: int = SEEDS,
+               agents: int | None = None) -> list[Source]:
+    """The sources of generators' names, files, folders and scenes, in their order.
+
+    Args:
+        scenes: as for `Batch`. first_seed, seeds: of the scenes of each generator's name.
+        agents: number of vehicles of generated scenes; None: that of the generator.
+
+    Raises:
+        SceneError: a folder cannot be listed, or what is given is no source.
+        ConfigError: a seed is out of its range.
+    """
+    first_seed = checked_int("first_seed", first_seed, 0, SEED_LIMIT)
+    seeds = checked_int("scene_count", seeds, 1, SEED_LIMIT - first_seed + 1)
+    found: list[Source] = []
+    given = scenes if isinstance(scenes, (list, tuple)) else [scenes]
+    if not given:
+        raise SceneError("scenes is an empty list; it must hold at least one scene")
+    for one in given:
+        if isinstance(one, Scene):
+            found.append(Source(one.name, _checked(one)))
+        elif isinstance(one, str) and is_generator(one):
+            count = vehicle_count(one, agents) if agents is None else agents
+            found += [Source(f"{one}/{seed}", _generated(one, seed, count))
+                      for seed in range(first_seed, first_seed + seeds)]
+        elif isinstance(one, str) or hasattr(one, "__fspath__"):
+            found += [Source(str(file), _file(file)) for file in files_of(one)]
+        else:
+            raise SceneError(f"scenes holds {value_text(one)}; it must be a generator's name, a path, a Scene, or a "
+                             "list of these")
+    return found
+
+
+def sample_of(sources: Sequence[Source], name: str, count: int | None, seed: int) -> list[Source]:
+    """A sample that depends on the name of its evaluator and the seed alone; the whole list for None.
+
+    Raises:
+        ConfigError: there are fewer sources.
+    """
+    if count is None:
+        return list(sources)
+    count = checked_int("sample", count, 1, len(sources))
+    draw = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little") + seed
+    chosen = random.Random(draw).sample(range(len(sources)), count)
+    return [sources[index] for index in sorted(chosen)]
+
+
+def _checked(scene: Scene) -> Callable[[], Sequence[Scene]]:
+    return lambda: [validate_scene(scene)]
+
+
+def _generated(name: str, seed: int, agents: int) -> Callable[[], Sequence[Scene]]:
+    return lambda: [generate_scene(name, seed=seed, agents=agents)]
+
+
+def _file(path: Any) -> Callable[[], Sequence[Scene]]:
+    return lambda: list(scenes_of(find_source(path)))
+
+
+def part_of(count: int, shard: tuple[int, int]) -> range:
+    """The places in a list of `count` sources that shard i of n plays: i, i + n, i + 2 n, ...
+
+    Raises:
+        ConfigError: it is no pair i, n with 0 <= i < n.
+    """
+    if not (isinstance(shard, tuple) and len(shard) == 2):
+        raise ConfigError(f"shard is {value_text(shard)}; it must be a pair (i, n)")
+    shards = checked_int("the number of shards", shard[1], 1, 1_000_000)
+    return range(checked_int("shard", shard[0], 0, shards - 1), count, shards)

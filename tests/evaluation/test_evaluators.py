@@ -1,0 +1,325 @@
+"""Is every episode played exactly once, and do the figures, files and shards of an evaluation agree with its trials?"""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from schema import problems
+from still_town import still_town
+
+from drive_env import ActionError, Batch, ConfigError, DriveConfig, SceneError, generate_scene, save_scene
+from drive_env.behaviours import behaviour_scenes
+from drive_env.evaluation import (
+    EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, load_result, merge)
+from drive_env.evaluation import episodes as episodes_module
+from drive_env.evaluation.result import sha256_of
+from drive_env.evaluation.sources import part_of, sample_of, sources_of
+from drive_env.policies import policy_maker
+
+SMALL = {"scenes": ("intersection",), "scene_count": 5, "scene_agents": 4, "env": {"trial_steps": 40}}
+"""Few vehicles, short trials."""
+
+
+def small(**changes):
+    return MultiScenario("small", {**SMALL, **changes})
+
+
+def same_figures(one: EvalResult, other: EvalResult) -> bool:
+    """Bit for bit: a figure is a tuple of floats."""
+    return (one.metrics, one.groups) == (other.metrics, other.groups) and all(
+        (one.rows[name] == other.rows[name]).all() or one.rows[name].dtype.kind == "f"
+        and one.rows[name].tobytes() == other.rows[name].tobytes() for name in one.rows)
+
+
+# ---- every episode once ----
+
+
+@pytest.mark.parametrize("worlds, episodes, trials", [(64, 1, 1), (2, 1, 2), (3, 2, 1)])
+def test_every_trial_of_every_agent_has_one_row(worlds, episodes, trials, monkeypatch):
+    monkeypatch.setattr(episodes_module, "WORLDS_AT_ONCE", worlds)
+    found = small(episodes=episodes, env={"trial_steps": 40, "max_trials": trials}).rollout("random")
+    rows = found.rows
+    places = set(zip(rows["world"].tolist(), rows["agent"].tolist(), rows["trial"].tolist(), strict=True))
+    assert places == {(world, agent, trial) for world in range(5 * episodes) for agent in range(4)
+                      for trial in range(trials)}
+    assert len(rows["world"]) == len(places) == found.metrics["score"].n
+    assert found.coverage.to_dict() == {"expected": 5 * episodes, "played": 5 * episodes, "unique_scenes": 5,
+                                        "stalled": 0, "complete": True}
+    assert found.agent_steps == rows["trial_length"].sum()
+    names = {(rows["scene_key"][row], rows["scene"][row]) for row in range(len(rows["scene"]))}
+    assert names == {(number, f"intersection/{1_000_000 + number}") for number in range(5)}
+
+
+def test_a_row_is_the_trial_that_a_batch_of_this_world_alone_plays():
+    """The replay of any line: scene, seed and world give the same bytes, also of what each world draws for itself."""
+    hidden = {"trial_steps": 40, "hidden": {"steering_gain": (0.5, 1.5)}, "max_trials": 2}
+    evaluator = small(seed=3, env=hidden)
+    found = evaluator.rollout("random").rows
+    for world in (0, 3):
+        scene = generate_scene("intersection", seed=1_000_000 + world, agents=4)
+        with Batch(scene, config=evaluator.env, seed=3, world_ids=[world], trial_records=2) as batch:
+            act = policy_maker("random", 3)(batch)
+            batch.reset()
+            ends = 0
+            while ends < 2:
+                batch.step(act(batch))
+                ends += int(batch.trial_ended[0])
+            records = batch.trial_records()
+        own = found["world"] == world
+        order = np.lexsort([records["trial"], records["agent"]])
+        for name in ("score", "distance_m", "reward", "trial_length"):
+            assert found[name][own].tobytes() == records[name][order].tobytes(), name
+
+
+def test_a_batch_of_another_size_gives_the_same_figures(monkeypatch):
+    scenes = [generate_scene("town", seed=seed, agents=2 + seed % 3) for seed in range(7)]
+    evaluator = MultiScenario("towns", {"scenes": scenes, "env": {"trial_steps": 30, "disturbances": {
+        "phantom_braking": 0.5}}})
+    whole = evaluator.rollout("random")
+    monkeypatch.setattr(episodes_module, "WORLDS_AT_ONCE", 3)
+    assert same_figures(whole, evaluator.rollout("random"))
+
+
+def test_an_episode_that_never_ends_is_counted_as_stalled(monkeypatch):
+    """A guard that no world of this env can reach, so it is lowered: half of the steps of the trials."""
+    monkeypatch.setattr(episodes_module, "STALL_FACTOR", 0.5)
+    config = {"scenes": ("intersection",), "scene_count": 3, "scene_agents": 2, "env": {
+        "trial_steps": 40, "on_collision": "ignore", "on_offroad": "ignore"}}
+    found = MultiScenario("slow", config).rollout("constant")
+    assert found.coverage.stalled == 3 - found.coverage.played > 0 and not found.coverage.complete
+    assert found.coverage.unique_scenes == len(set(found.rows["world"].tolist())) == found.coverage.played
+
+
+# ---- what cannot be played ----
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two towns, a file that is none, and a town in which nothing can drive, in the order of their names."""
+    save_scene(generate_scene("town", seed=1, agents=2), tmp_path / "a.drv")
+    (tmp_path / "b.drv").write_bytes(b"no scene at all")
+    save_scene(still_town(), tmp_path / "c.drv")
+    save_scene(generate_scene("town", seed=2, agents=3), tmp_path / "d.drv")
+    return tmp_path
+
+
+def test_a_scene_that_cannot_be_played_is_not_covered_and_leaves_the_others_as_they_are(folder):
+    config = {"scenes": str(folder), "env": {"trial_steps": 20}}
+    found = MultiScenario("files", config).rollout("random")
+    assert found.coverage.to_dict() == {"expected": 4, "played": 2, "unique_scenes": 2, "stalled": 0,
+                                        "complete": False}
+    assert [failure.error.partition(":")[0] for failure in found.failures] == ["SceneError"] * 2
+    assert "b.drv" in found.failures[0].scene and "no object that could drive" in found.failures[1].error
+    assert sorted(set(found.rows["world"].tolist())) == [0, 3]
+    (folder / "b.drv").unlink()
+    (folder / "c.drv").unlink()
+    alone = MultiScenario("files", config).rollout("random")
+    first = lambda result: [result.rows[name][:2].tolist() for name in ("world", "reward", "distance_m")]
+    assert first(found) == first(alone)
+
+
+def test_where_nothing_can_be_played_the_first_error_is_raised(folder):
+    for name in ("a.drv", "d.drv"):
+        (folder / name).unlink()
+    with pytest.raises(SceneError, match=r"b\.drv"):
+        MultiScenario("files", {"scenes": str(folder)}).rollout("random")
+
+
+def test_an_error_of_the_policy_is_no_failure_of_a_scene():
+    with pytest.raises(ActionError, match="shape"):
+        small().rollout(lambda batch: np.zeros(3, np.int64))
+    with pytest.raises(ConfigError, match="scene intersection/1000000 has no logs"):
+        small().rollout("replay")
+
+
+# ---- shards and files ----
+
+
+@pytest.mark.parametrize("shards", [2, 3, 7])
+def test_merged_shards_are_the_evaluation_that_was_not_split_bit_for_bit(shards, tmp_path):
+    evaluator = small(episodes=2, env={"trial_steps": 40, "max_trials": 2, "hidden": {"throttle_gain": (0.5, 1.5)}})
+    whole = evaluator.rollout("random")
+    for shard in range(shards):
+        evaluator.rollout("random", shard=(shard, shards)).save(tmp_path / f"{shard}.json")
+    parts = [load_result(tmp_path / f"{shard}.json") for shard in reversed(range(shards))]
+    assert not any(part.coverage.complete for part in parts)
+    merged = merge(parts)
+    assert same_figures(whole, merged) and merged.agent_steps == whole.agent_steps
+    assert merged.coverage == whole.coverage
+
+
+def test_shards_play_every_source_once():
+    for count, shards in ((10, 3), (2, 5), (7, 1)):
+        places = [place for shard in range(shards) for place in part_of(count, (shard, shards))]
+        assert sorted(places) == list(range(count))
+
+
+@pytest.mark.parametrize("shard, sentence", [((2, 2), "shard is 2; it must be a whole number from 0 to 1"),
+                                             ((0, 0), "the number of shards is 0"),
+                                             (3, "shard is 3; it must be a pair")])
+def test_a_shard_that_there_is_not_is_an_error(shard, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        small().rollout("random", shard=shard)
+
+
+def test_results_that_do_not_fit_are_not_merged():
+    one, other = (small().rollout("random", shard=(shard, 2)) for shard in (0, 1))
+    constant, seeded = small().rollout("constant", shard=(1, 2)), small(seed=1).rollout("random", shard=(1, 2))
+    for parts, sentence in (([], "results is empty"), ([one, one], "shard 0 of 2 is in two results"),
+                            ([one, constant], "policy is 'constant' in one result and 'random' in another"),
+                            ([one, seeded], "config_sha256 is '.*' in one result and '.*' in another")):
+        with pytest.raises(ConfigError, match=sentence):
+            merge(parts)
+    assert not merge([one]).coverage.complete and merge([one, other]).coverage.complete
+
+
+def test_a_saved_result_is_read_back_with_every_bit(tmp_path):
+    found = small(env={"trial_steps": 40, "max_trials": 2}).rollout("random")
+    found.save(tmp_path / "result.json")
+    read = load_result(tmp_path / "result.json")
+    assert same_figures(found, read) and read.to_dict() == found.to_dict()
+    assert [column.dtype for column in read.rows.values()] == [column.dtype for column in found.rows.values()]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.episodes.csv", "result.json"]
+
+
+@pytest.mark.parametrize("damage, sentence", [
+    (lambda path: path.unlink(), "No such file"), (lambda path: path.write_text("{"), "Expecting property name"),
+    (lambda path: path.write_text("[]"), r"its schema is \[\]; it must be 1"),
+    (lambda path: path.write_text('{"schema": 2}'), "its schema is 2; it must be 1"),
+    (lambda path: path.write_text('{"schema": 1}'), "it lacks 'episodes_csv'"),
+    (lambda path: path.with_suffix(".episodes.csv").unlink(), "rows of a result cannot be read"),
+    (lambda path: path.with_suffix(".episodes.csv").write_text("scene,world\n"), "its columns must begin with scene")])
+def test_a_damaged_result_is_one_sentence(damage, sentence, tmp_path):
+    path = tmp_path / "result.json"
+    small(scene_count=1).rollout("random").save(path)
+    damage(path)
+    with pytest.raises(ConfigError, match=sentence):
+        load_result(path)
+
+
+# ---- settings ----
+
+
+def test_a_sample_depends_on_the_name_and_the_seed_alone():
+    sources = sources_of("intersection", seeds=20)
+    drawn = lambda name, seed, count=5: [source.name for source in sample_of(sources, name, count, seed)]
+    assert drawn("a", 0) == drawn("a", 0) and len(set(drawn("a", 0))) == 5
+    assert drawn("a", 0) != drawn("b", 0) and drawn("a", 0) != drawn("a", 1)
+    assert drawn("a", 0, None) == [source.name for source in sources]
+    with pytest.raises(ConfigError, match="sample is 21; it must be a whole number from 1 to 20"):
+        drawn("a", 0, 21)
+
+
+def test_the_hash_of_a_config_is_that_of_its_canonical_json():
+    """By the shell: printf '{"a":[1,2.5,null],"b":"x"}' | sha256sum"""
+    assert sha256_of({"b": "x", "a": [1, 2.5, None]}) == (
+        "6739d783db2ab3fd0e308ed566ca042752f3cab5f9516e0e6d9e411041c24c13")
+    assert small().rollout("random").config_sha256 == small().rollout("constant").config_sha256
+    assert small().rollout("random").config_sha256 != small(seed=1).rollout("random").config_sha256
+
+
+@pytest.mark.parametrize("config, sentence", [
+    ({"scene": "town"}, "EvaluatorConfig has no field 'scene'; did you mean scenes"),
+    ({"scenes": []}, r"scenes is \(\); it must be a generator's name"), ({"episodes": 0}, "episodes is 0; it must be"),
+    ({"options": {"vehicles": "sdc"}}, "eval.vehicles is 'sdc'; an evaluator of type 'multi_scenario' has no options"),
+    ({"env": {"trial_steps": 0}}, "trial_steps is 0"), ("town", "config is 'town'; it must be an EvaluatorConfig")])
+def test_a_setting_that_does_not_fit_is_one_sentence(config, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        MultiScenario("name", config)
+
+
+def test_a_subclass_overrides_hooks_alone():
+    """One that plays each scene as it is and once more, and counts steps."""
+    class Counted(Evaluator):
+        type = "counted"
+
+        def variants(self, scene):
+            return [scene, scene]
+
+        def probe(self, batch):
+            class Steps(Probe):
+                def after_reset(self):
+                    self.counts = np.zeros((batch.num_agents, 1), np.float32)
+
+                def after_step(self, playing):
+                    self.counts[:, 0] += ~batch.invalid_step & playing[batch.world_of_agent]
+
+                def columns(self):
+                    return {"counted_steps": self.counts}
+
+            return Steps()
+
+    found = Counted("counted", EvaluatorConfig.from_dict(SMALL)).rollout("random")
+    assert found.coverage.played == 10 and found.coverage.unique_scenes == 5
+    assert (found.rows["counted_steps"] == found.rows["trial_length"]).all()
+    assert found.metrics["counted_steps"].unit == "steps"
+
+
+# ---- human replay ----
+
+
+@pytest.fixture(scope="module")
+def logged():
+    return behaviour_scenes("cut_in", (0, 1))
+
+
+def test_log_replay_does_not_diverge_and_reaches_the_goal(logged):
+    found = HumanReplay("logs", {"scenes": logged, "env": {"max_trials": 2}}).rollout("replay")
+    for name, value in {"log_divergence_m": 0.0, "score": 1.0, "trial_0_score": 1.0, "trial_1_score": 1.0,
+                        "ada_delta_trial_1_minus_0": 0.0}.items():
+        assert found.metrics[name].value == pytest.approx(value, abs=1e-3), name
+    assert found.metrics["score"].n == 4 and found.metrics["trial_1_score"].n == 2
+    assert found.rows["object_id"].tolist() == [scene.objects.id[scene.sdc] for scene in logged for _ in range(2)]
+
+
+def test_divergence_from_the_log_is_the_mean_distance(logged):
+    scene, ignore = logged[0], {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
+    found = HumanReplay("logs", {"scenes": scene, "env": ignore}).rollout("constant")
+    objects, sdc = scene.objects, scene.sdc
+    steps = np.arange(objects.frame_count)
+    speed_mps = np.hypot(objects.vx_mps[0, sdc], objects.vy_mps[0, sdc])
+    along = np.array([np.cos(objects.heading_rad[0, sdc]), np.sin(objects.heading_rad[0, sdc])])
+    x_m, y_m = (tracks[0, sdc] + speed_mps * scene.dt_s * steps * part
+                for tracks, part in zip((objects.x_m, objects.y_m), along, strict=True))
+    distance_m = np.hypot(x_m - objects.x_m[:, sdc], y_m - objects.y_m[:, sdc])[1:]
+    expected = distance_m[objects.valid[1:, sdc]].mean()
+    assert found.metrics["log_divergence_m"].value == pytest.approx(expected, rel=1e-3)
+
+
+def test_without_an_sdc_each_vehicle_is_driven_in_turn(logged):
+    scene = dataclasses.replace(logged[0], sdc=-1)
+    config = {"scenes": [scene, logged[1]], "env": {"trial_steps": 10}}
+    found, drivable = HumanReplay("logs", config).rollout("constant"), {}
+    for one in (scene, logged[1]):
+        with Batch(one, config=DriveConfig()) as batch:
+            drivable[one.name] = batch.roles[0].objects[: batch.roles[0].num_agents].tolist()
+    of_first = found.rows["scene"] == scene.name
+    assert sorted(found.rows["object_id"][of_first].tolist()) == sorted(
+        scene.objects.id[drivable[scene.name]].tolist())
+    assert (~of_first).sum() == 1 and found.coverage.unique_scenes == 2
+    each = HumanReplay("logs", {**config, "options": {"vehicles": "each"}}).rollout("constant")
+    assert len(each.rows["world"]) == sum(map(len, drivable.values()))
+
+
+def test_a_scene_without_a_log_is_a_failure(logged):
+    found = HumanReplay("logs", {"scenes": [logged[0], "intersection"], "scene_count": 1}).rollout("constant")
+    assert found.coverage.played == 1 and found.coverage.expected == 2
+    assert found.failures[0].error.startswith("SceneError: scene intersection/1000000 has no log; an evaluator of")
+
+
+# ---- the form of the JSON ----
+
+
+def test_a_result_has_the_form_of_its_schema(tmp_path, logged):
+    schema = json.loads(Path(episodes_module.__file__).with_name("result.schema.json").read_text())
+    result = HumanReplay("logs", {"scenes": [logged[0], "intersection"], "scene_count": 1}).rollout(
+        "constant", checkpoint={"path": "a", "sha256": "b", "update": 1, "steps": 2})
+    result.save(tmp_path / "result.json")
+    data = json.loads((tmp_path / "result.json").read_text())
+    assert problems(data, schema) == []
+    for place, value in (("seed", -1), ("metrics", {"score": {"value": 1}}), ("further", 1), ("created", 3)):
+        assert problems({**data, place: value}, schema) != [], place
+    del data["coverage"]
+    assert problems(data, schema) != []
