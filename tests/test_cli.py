@@ -16,6 +16,9 @@ import drive_env
 from drive_env.scenes.generate import GENERATORS
 
 
+COMMANDS = ["demo", "inspect", "convert", "classify", "play", "replay", "evaluate", "merge", "bench"]
+
+
 def run_alone(*arguments):
     """A python process with these arguments."""
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
@@ -215,11 +218,11 @@ def test_the_version_is_the_packages():
 
 def test_the_list_of_commands_has_whole_sentences():
     listed = re.findall(r"^  (\w+)  +(.*)$", run("--help").partition("Commands:")[2], re.MULTILINE)
-    assert [name for name, _ in listed] == ["demo", "inspect", "convert", "classify", "play", "replay", "bench"]
+    assert [name for name, _ in listed] == COMMANDS
     assert [words for _, words in listed if not re.fullmatch(r"[A-Z].*\w\.", words)] == []
 
 
-@pytest.mark.parametrize("command", ["demo", "inspect", "convert", "classify", "play", "replay", "bench"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_no_type_of_the_library(command):
     assert re.findall(r"--[\w-]+ +<(?:\w+ range|path|str|int|float)>|RANGE", run(command, "--help")) == []
 

@@ -13,7 +13,7 @@ from ..policies import POLICIES
 from ..scenes.generate import GENERATORS
 from ..version import package_version
 from . import bench as bench_command
-from . import classification, conversion, inspection, visuals
+from . import classification, conversion, evaluation, inspection, visuals
 from . import demo as demo_command
 from . import gallery as gallery_command
 
@@ -190,6 +190,58 @@ def gallery(
     The page needs no network. Needs the extra [render].
     """
     gallery_command.run(out, scenes, seed, seeds, size)
+
+
+@app.command(short_help="Measure how well a policy drives.")
+def evaluate(
+    policy: Annotated[str | None, typer.Argument(metavar="POLICY", help=POLICY_HELP, show_default=False)] = None,
+    scenes: Annotated[list[str] | None, typer.Option(
+        metavar="SCENE", help=f"{SCENE_HELP} A folder stands for all its scenes. May be given several times.",
+        show_default="the town")] = None,
+    evaluator: Annotated[list[str] | None, typer.Option(
+        metavar="NAME", help="A section of the config; without a config a type: multi_scenario or human_replay. May be "
+                             "given several times.",
+        show_default="all sections that are enabled, or multi_scenario")] = None,
+    config: Annotated[Path | None, typer.Option(
+        metavar="FILE", help="A TOML file with sections [eval.NAME].", show_default="none")] = None,
+    control: Annotated[str | None, typer.Option(
+        metavar="WHICH", help="Which objects the policy drives: vehicles, all, tracks_to_predict, or sdc, which stands "
+                              "for the type human_replay.", show_default="vehicles")] = None,
+    trials: Annotated[int | None, _number("Number of trials of an episode.", min=1, max=10_000,
+                                          show_default="that of the config, or 1")] = None,
+    out: Annotated[Path | None, typer.Option(
+        metavar="PATH", help="The result to write (.json), with its rows beside it; a folder for several evaluators.",
+        show_default="none is written")] = None,
+    shard: Annotated[str, typer.Option(metavar="I/N", help="Play the I-th of N parts, from 0; see merge.")] = "0/1",
+    bounds: Annotated[bool, typer.Option(
+        "--bounds/--no-bounds", help="Whether policies without training are evaluated, too.")] = True,
+    settings: Annotated[list[str] | None, typer.Option(
+        "--set", metavar="KEY=VALUE", help="A setting, such as scene_count=8 or env.trial_steps=40. May be given "
+                                           "several times.", show_default="none")] = None,
+    threads: Annotated[int, _number(
+        "Number of threads; 0: all processors that this process may use.", min=0, max=1024)] = 0,
+    listed: Annotated[bool, typer.Option("--list", help="List the evaluators and exit.")] = False,
+    shown: Annotated[bool, typer.Option("--show", help="Show all settings as JSON and exit.")] = False,
+) -> None:
+    """Play every episode of a list of scenes once and show the metrics of a policy.
+
+    Beside it are random actions, constant velocity, the rule-based driver and, where there are logs, their replay.
+    The exit code is 3 if an episode could not be played.
+    """
+    chosen = evaluation.evaluators(scenes or [], evaluator or [], config, control, trials, settings or [])
+    evaluation.run(policy, chosen, out, shard, bounds, threads, listed, shown)
+
+
+@app.command(short_help="Join the results of the shards of an evaluation.")
+def merge(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULT...", help="Results of evaluate with --shard.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The result to write (.json).")],
+) -> None:
+    """Join the results of shards into that of an evaluation that was not split.
+
+    The exit code is 3 if shards are missing, or an episode could not be played.
+    """
+    evaluation.merge_files(results, out)
 
 
 @app.command(short_help="Measure agent-steps per second of the array API.")

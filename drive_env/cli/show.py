@@ -15,6 +15,8 @@ from ..version import package_version
 
 console = Console(highlight=False)
 
+TABLE_COLUMNS_LIMIT = 1000
+
 
 def heading(text: str) -> None:
     """Prints an empty line and the text in bold."""
@@ -46,7 +48,9 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     heading(title)
-    console.print(grid)
+    # At its own width: only the terminal breaks long lines.
+    width = max(console.width, Console(width=TABLE_COLUMNS_LIMIT).measure(grid).maximum)
+    console.print(grid, width=width, crop=False)
 
 
 def progress() -> Progress:

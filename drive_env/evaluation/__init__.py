@@ -1,6 +1,7 @@
 """How well does a policy drive? Figures with intervals, from episodes that are each played once."""
 
 from .base import Evaluator
+from .config import EVALUATORS, evaluator_of, load_sections, resolved_section
 from .episodes import Episode, Probe, first_episodes
 from .figures import Figure
 from .human_replay import HumanReplay
@@ -10,6 +11,7 @@ from .settings import EvaluatorConfig
 from .sources import Source
 
 __all__ = [
-    "Coverage", "Episode", "EvalResult", "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay",
-    "MultiScenario", "Probe", "Source", "first_episodes", "load_result", "merge",
+    "EVALUATORS", "Coverage", "Episode", "EvalResult", "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay",
+    "MultiScenario", "Probe", "Source", "evaluator_of", "first_episodes", "load_result", "load_sections",
+    "merge", "resolved_section",
 ]

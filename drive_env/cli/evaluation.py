@@ -1,0 +1,159 @@
+"""How well does a policy drive? Evaluators of a config or of options, their table, and their files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..errors import ConfigError, checked_path, printable
+from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_sections, resolved_section
+from ..evaluation import merge as merged
+from ..evaluation.config import EVALUATORS, overrides_of, runnable
+from ..evaluation.figures import Figure
+from ..policies import resolved
+from . import show
+
+INCOMPLETE = 3
+"""Exit code where an episode was not played."""
+
+BOUNDS = ("random", "constant", "replay", "lane")
+"""Policies that need no training, beside which another one is shown."""
+
+FIRST = ("score", "goal", "collision", "at_fault_collision", "offroad", "red_light", "stop_sign", "timeout", "progress",
+         "close_call", "wrong_way_share", "over_speed_share", "mean_speed_mps", "distance_per_infraction_m",
+         "log_divergence_m")
+"""Metrics of the table, as far as they were measured; then follow the scores of each trial. The file has all."""
+
+SCORE_OF_TRIAL = re.compile(r"trial_\d+_score|ada_delta_\w+")
+
+
+def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None, control: str | None,
+               trials: int | None, settings: Sequence[str]) -> list[Evaluator]:
+    """The evaluators that the options name."""
+    overrides: dict[str, Any] = dict(overrides_of(settings))
+    if scenes:
+        overrides["scenes"] = list(scenes)
+    if trials is not None:
+        overrides["env.max_trials"] = trials
+    kind = "human_replay" if control == "sdc" else "multi_scenario"
+    if control == "sdc":
+        overrides["type"] = kind
+    elif control is not None:
+        overrides["env.control"] = control
+    if config is None:
+        sections: dict[str, dict[str, Any]] = {name: {"type": name} for name in EVALUATORS}
+        names = names or [kind]
+    else:
+        sections = load_sections(config)
+        names = names or runnable(sections)
+    return [evaluator_of(name, resolved_section(name, sections, overrides)) for name in names]
+
+
+def run(policy: str | None, chosen: Sequence[Evaluator], out: Path | None, shard: str, bounds: bool, threads: int,
+        listed: bool, shown: bool) -> None:
+    """Runs the evaluators, or lists or shows them; prints a table each, and writes their results."""
+    if listed or shown:
+        for evaluator in chosen:
+            text = (f"{evaluator.name}   {evaluator.type}" if listed
+                    else json.dumps(evaluator.resolved(), indent=1))
+            show.lines(printable(text) if listed else text)
+        return
+    if policy is None:
+        raise ConfigError("POLICY is missing; it must be a name, or package.module:name of a function")
+    resolved(policy)
+    part, paths = _shard(shard), _paths(out, chosen)
+    results = [_evaluated(evaluator, policy, part, threads, bounds) for evaluator in chosen]
+    for result, path in zip(results, paths, strict=True):
+        if path is not None:
+            result.save(path)
+            show.lines(f"\nresult: {path}")
+    # All of one shard are enough for the exit code of its command; `merge` sees which shards are missing.
+    if any(result.coverage.played < result.coverage.expected for result in results):
+        raise typer.Exit(INCOMPLETE)
+
+
+def merge_files(paths: Sequence[Path], out: Path) -> None:
+    """Joins results of shards, prints their table and writes the whole."""
+    checked_path(out, (".json",))
+    result = merged([load_result(path) for path in paths])
+    _print(result, {})
+    result.save(out)
+    show.lines(f"\nresult: {out}")
+    if not result.coverage.complete:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _evaluated(evaluator: Evaluator, policy: str, shard: tuple[int, int], threads: int, bounds: bool) -> EvalResult:
+    """The result of the policy, printed beside those of the bounds that fit the config."""
+    beside: dict[str, EvalResult] = {}
+    with show.progress() as bars:
+        def played(name: str) -> EvalResult:
+            bar = bars.add_task(f"{evaluator.name}: {name}", total=None)
+            return evaluator.rollout(name, shard, threads, progress=lambda done, most: bars.update(
+                bar, completed=done, total=most))
+
+        result = played(policy)
+        for name in BOUNDS if bounds else ():
+            if name == policy:
+                continue
+            try:
+                beside[name] = played(name)
+            except ConfigError:  # a bound that the vehicle model or the scenes do not offer
+                continue
+    _print(result, beside)
+    return result
+
+
+def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
+    """The table of a result, what was covered, and what failed."""
+    of_trials = [name for name in result.metrics if SCORE_OF_TRIAL.fullmatch(name)]
+    figures = {name: result.metrics[name] for name in (*FIRST, *of_trials) if name in result.metrics}
+    show.table(printable(result.evaluator), ["metric", printable(result.policy), "95% interval", *beside, "n"], [
+        [name, _text(figure), _interval(figure), *(_text(other.metrics.get(name)) for other in beside.values()),
+         str(figure.n)] for name, figure in figures.items()])
+    for group, found in result.groups.items():
+        score = found["score"]
+        show.lines(f"{printable(group)}: score {_text(score)} {_interval(score)}, n {score.n}")
+    coverage = result.coverage
+    show.lines(f"\nepisodes: {coverage.played} of {coverage.expected}, {show.plural(coverage.unique_scenes, 'scene')}"
+               + (f", {coverage.stalled} stalled" if coverage.stalled else "")
+               + (f"; shards {', '.join(map(str, result.shards))} of {result.shard_count}"
+                  if result.shard_count > 1 else ""))
+    for failure in result.failures:
+        show.lines(printable(f"not played: {failure.scene}: {failure.error}"))
+
+
+def _text(figure: Figure | None) -> str:
+    return "" if figure is None or figure.value is None else f"{figure.value:.3g}"
+
+
+def _interval(figure: Figure) -> str:
+    if figure.ci95 is None:
+        return ""
+    low, high = figure.ci95
+    return f"[{low:.3g}, {'-' if high is None else f'{high:.3g}'}]"
+
+
+def _shard(text: str) -> tuple[int, int]:
+    index, slash, count = text.partition("/")
+    if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
+        raise ConfigError(f"--shard is {text!r}; it must be I/N with 0 <= I < N, such as 0/4")
+    return int(index), int(count)
+
+
+def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
+    """The file of each evaluator, checked before anything is played."""
+    if out is None:
+        return [None] * len(chosen)
+    if len(chosen) == 1:
+        checked_path(out, (".json",))
+        return [out]
+    if out.suffix == ".json":
+        raise ConfigError(f"--out is {str(out)!r}; for {len(chosen)} evaluators it must be a folder")
+    out.mkdir(parents=True, exist_ok=True)
+    return [out / f"{evaluator.name}.json" for evaluator in chosen]

@@ -1,0 +1,237 @@
+"""How do sections of a TOML file become evaluators? Templates, inheritance, overrides, and what is clean by default.
+
+    [eval.quick]            # a template: it has no type, and is never run
+    scene_count = 16
+    env.trial_steps = 100
+
+    [eval.towns]
+    type = "multi_scenario"
+    inherits = "quick"
+    scenes = ["town"]
+
+Precedence, lowest first: the training's config, clean values, parents from the root on, the section, the command line.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ..config import ConfigSource, DisturbanceConfig, SensorConfig, checked_config
+from ..errors import ConfigError, MissingExtraError, value_text
+from ..names import check_names
+from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
+from ..scenes.resolve import is_generator
+from .base import Evaluator
+from .human_replay import HumanReplay
+from .multi_scenario import MultiScenario
+from .settings import EvaluatorConfig
+
+EVALUATORS: dict[str, type[Evaluator]] = {kind.type: kind for kind in (MultiScenario, HumanReplay)}
+"""The types of evaluators, by name."""
+
+OWN_KEYS = ("type", "inherits", "clean", "eval")
+"""Keys of a section that are no fields of `EvaluatorConfig`; `eval` is its field `options`."""
+
+KEYS = (*OWN_KEYS, *(field.name for field in fields(EvaluatorConfig) if field.name != "options"))
+
+CLEAN: dict[str, Any] = {
+    "sensors": SensorConfig().to_dict(), "disturbances": DisturbanceConfig().to_dict(), "draw_reward_weights": False,
+    "traffic_controls": True}
+"""What an evaluation sets in the worlds' config where nobody did: no noise, no failures, fixed weights of the reward,
+and lights and signs that are enforced."""
+
+VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def load_sections(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """The `[eval.NAME]` sections of a TOML file, by name.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ConfigError: the file cannot be read, or has other tables.
+        MissingExtraError: Python is older than 3.11, and tomli is not installed.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        try:
+            import tomli as tomllib
+        except ImportError:
+            raise MissingExtraError('Python before 3.11 reads TOML with tomli; install it with: pip install "drive-env'
+                                    '[cli]"') from None
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{os.fspath(path)}: it cannot be read as TOML: {reason}") from None
+    if data.keys() != {"eval"} or not isinstance(data["eval"], dict) or not data["eval"]:
+        raise ConfigError(f"{os.fspath(path)}: it has the tables {', '.join(data) or '(none)'}; it must have sections "
+                          "[eval.NAME] and no others")
+    for name, section in data["eval"].items():
+        if not isinstance(section, dict):
+            raise ConfigError(f"{os.fspath(path)}: eval.{name} is {value_text(section)}; it must be a section "
+                              f"[eval.{name}]")
+    return data["eval"]
+
+
+def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overrides: Mapping[str, Any] | None = None
+                     ) -> dict[str, Any]:
+    """The settings of a section with those of its parents and overrides; nothing of `sections` is shared or changed.
+
+    Args:
+        name: of the section. sections: all sections, by name.
+        overrides: of the command line; keys may be dotted, such as "env.trial_steps".
+
+    Raises:
+        ConfigError: there is no such section or parent, parents form a cycle, or a key is unknown.
+    """
+    chain, merged = [name], {}
+    while (parent := _section(chain[-1], sections).get("inherits")) is not None:
+        if not isinstance(parent, str) or parent not in sections:
+            raise ConfigError(f"inherits of eval.{chain[-1]} is {value_text(parent)}; it must be one of "
+                              + ", ".join(map(repr, sections)))
+        chain.append(parent)
+        if parent in chain[:-1]:
+            raise ConfigError(f"inherits forms a cycle: {' -> '.join(chain)}")
+    for one in reversed(chain):
+        merged = _merged(merged, _checked(f"eval.{one}", _section(one, sections)))
+    merged = _merged(merged, _checked("the command line", overrides or {}))
+    merged.pop("inherits", None)
+    return merged
+
+
+def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource | None = None) -> Evaluator:
+    """The evaluator of resolved settings.
+
+    Args:
+        name: of the evaluator. settings: of `resolved_section`.
+        training: the config of the worlds in training; None: the fields without which the scenes of the generator,
+            where there is but one, have another task.
+
+    Raises:
+        ConfigError: the settings have no type or an unknown one, or a setting does not fit.
+    """
+    settings = copy.deepcopy(dict(settings))
+    kind, clean, options = (settings.pop(key, default) for key, default in (
+        ("type", None), ("clean", True), ("eval", {})))
+    if not isinstance(kind, str) or kind not in EVALUATORS:
+        raise ConfigError(f"type of eval.{name} is {value_text(kind)}; it must be one of "
+                          + ", ".join(map(repr, EVALUATORS)))
+    if not isinstance(clean, bool):
+        raise ConfigError(f"clean of eval.{name} is {value_text(clean)}; it must be true or false")
+    evaluator = EVALUATORS[kind]
+    settings = {**evaluator.defaults, **settings}
+    if "scenes" in settings:
+        settings["scenes"] = _expanded(name, settings["scenes"])
+
+    # The worlds' config, from what the training had to what somebody set.
+    env = settings.pop("env", {})
+    if not isinstance(env, Mapping):
+        raise ConfigError(f"env of eval.{name} is {value_text(env)}; it must be a table")
+    base = _generator_env(settings.get("scenes", EvaluatorConfig().scenes)) if training is None else (
+        checked_config(training).to_dict())
+    base = _merged(base, CLEAN) if clean else base
+    return evaluator(name, {**settings, "env": _merged(base, env), "options": options})
+
+
+def runnable(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The names of the sections that run where none is named: those with a type that are enabled.
+
+    Raises:
+        ConfigError: as from `resolved_section`.
+    """
+    found = {name: resolved_section(name, sections) for name in sections}
+    return [name for name, settings in found.items() if "type" in settings and settings.get("enabled", True)]
+
+
+def _section(name: str, sections: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    if name not in sections:
+        raise ConfigError(f"evaluator is {value_text(name)}; it must be one of {', '.join(map(repr, sections))}")
+    return sections[name]
+
+
+def _checked(owner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy in which dotted keys are tables; unknown keys are errors."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        for part in reversed(key.split(".")[1:]):
+            value = {part: value}
+        found = _merged(found, {key.split(".")[0]: value})
+    check_names(owner, found, KEYS, "key", ConfigError)
+    return found
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """A deep copy of both: tables are merged, anything else is replaced."""
+    merged = copy.deepcopy(dict(below))
+    for key, value in above.items():
+        is_table = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merged(merged[key], value) if is_table else copy.deepcopy(value)
+    return merged
+
+
+def _expanded(name: str, scenes: Any) -> Any:
+    """Scenes with `~` and variables in their paths expanded; others unchanged."""
+    if isinstance(scenes, (list, tuple)):
+        return [_expanded(name, one) for one in scenes]
+    if not isinstance(scenes, str) or is_generator(scenes):
+        return scenes
+
+    def value(found: re.Match[str]) -> str:
+        variable = found[1] or found[2]
+        if variable not in os.environ:
+            raise ConfigError(f"scenes of eval.{name} has {scenes!r}; the environment has no variable {variable}")
+        return os.environ[variable]
+
+    expanded = os.path.expanduser(VARIABLE.sub(value, scenes))
+    if expanded.startswith("~"):
+        raise ConfigError(f"scenes of eval.{name} has {scenes!r}; there is no such home folder")
+    return expanded
+
+
+def _generator_env(scenes: Any) -> dict[str, Any]:
+    """The fields that the task of a generator needs, and the length of its trials, where all scenes are of it."""
+    names = list(scenes) if isinstance(scenes, (list, tuple)) else [scenes]
+    if len(names) != 1 or not is_generator(names[0]):
+        return {}
+    steps = TRIAL_STEPS[names[0]]
+    return {**CONFIG_OF[names[0]], **({} if steps is None else {"trial_steps": steps})}
+
+
+def value_of(text: str) -> Any:
+    """The value of `--set key=value`: a whole number, a number, true, false, a list in brackets, else the text."""
+    lowered = text.strip()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    if lowered.startswith("[") and lowered.endswith("]"):
+        return [value_of(part) for part in lowered[1:-1].split(",") if part.strip()]
+    for kind in (int, float):
+        try:
+            return kind(lowered)
+        except ValueError:
+            continue
+    return lowered
+
+
+def overrides_of(settings: Sequence[str]) -> dict[str, Any]:
+    """The overrides of `--set key=value` options.
+
+    Raises:
+        ConfigError: one has no key, or no equals sign.
+    """
+    found = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"--set is {setting!r}; it must be key=value, such as env.trial_steps=40")
+        found[key.strip()] = value_of(text)
+    return found

@@ -1,0 +1,112 @@
+"""Does `drive-env evaluate` show, write and merge what the evaluators return?"""
+
+import json
+
+import pytest
+from command import cells, run
+from typer.testing import CliRunner
+
+from drive_env import ConfigError, generate_scene, save_scene
+from drive_env.behaviours import behaviour_scenes
+from drive_env.cli.app import app
+from drive_env.evaluation import MultiScenario, load_result
+
+SMALL = ("--scenes", "intersection", "--set", "scene_count=4", "--set", "scene_agents=3", "--set", "env.trial_steps=40")
+
+
+def code_of(*arguments):
+    """Exit code and output."""
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    return done.exit_code, done.output
+
+
+def test_the_table_shows_a_policy_beside_those_without_training(tmp_path):
+    out = tmp_path / "result.json"
+    output = run("evaluate", "constant", *SMALL, "--trials", "2", "--out", str(out))
+    header = next(line.split() for line in output.splitlines() if line.startswith("metric"))
+    assert header == ["metric", "constant", "95%", "interval", "random", "lane", "n"]
+    found = load_result(out)
+    assert found.config["env"]["max_trials"] == 2 and found.type == "multi_scenario"
+    score, offroad = found.metrics["score"], found.metrics["offroad"]
+    assert cells(output, "score")[0] == f"{score.value:.3g}" and cells(output, "score")[-1] == str(score.n)
+    assert cells(output, "offroad")[1] == f"[{offroad.ci95[0]:.3g}, {offroad.ci95[1]:.3g}]"
+    assert "ada_delta_trial_1_minus_0" in output and "episodes: 4 of 4, 4 scenes" in output
+    random = MultiScenario("multi_scenario", {"scenes": ["intersection"], "scene_count": 4, "scene_agents": 3,
+                                              "env": found.config["env"]}).rollout("random")
+    assert cells(output, "mean_speed_mps")[2] == f"{random.metrics['mean_speed_mps'].value:.3g}"
+
+
+def test_shards_are_merged_to_the_file_of_the_whole(tmp_path):
+    whole, parts = tmp_path / "whole.json", [tmp_path / f"{shard}.json" for shard in range(2)]
+    run("evaluate", "random", *SMALL, "--no-bounds", "--out", str(whole))
+    for shard, part in enumerate(parts):
+        run("evaluate", "random", *SMALL, "--no-bounds", "--shard", f"{shard}/2", "--out", str(part))
+    assert "episodes: 4 of 4" in run("merge", *map(str, parts), "--out", str(tmp_path / "merged.json"))
+    one, two = (json.loads(path.read_text()) for path in (whole, tmp_path / "merged.json"))
+    for part in ("metrics", "coverage", "config_sha256", "agent_steps"):
+        assert one[part] == two[part]
+    assert whole.with_suffix(".episodes.csv").read_text() == (tmp_path / "merged.episodes.csv").read_text()
+    assert code_of("merge", str(parts[0]), "--out", str(tmp_path / "half.json"))[0] == 3
+
+
+def test_an_episode_that_cannot_be_played_is_exit_code_3(tmp_path):
+    save_scene(generate_scene("town", seed=1, agents=2), tmp_path / "a.drv")
+    (tmp_path / "b.drv").write_bytes(b"none")
+    code, output = code_of("evaluate", "random", "--scenes", str(tmp_path), "--no-bounds", "--set", "env.trial_steps=5")
+    assert code == 3 and "episodes: 1 of 2, 1 scene\n" in output
+    assert f"not played: {tmp_path}/b.drv: SceneError: " in " ".join(output.split("\n"))
+
+
+def test_logged_scenes_are_evaluated_with_their_sdc(tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    save_scene(behaviour_scenes("cut_in", (0,))[0], logs / "cut_in.drv")
+    output = run("evaluate", "lane", "--scenes", str(logs), "--control", "sdc", "--trials", "2")
+    header = next(line.split() for line in output.splitlines() if line.startswith("metric"))
+    assert header[1:] == ["lane", "95%", "interval", "random", "constant", "replay", "n"]
+    assert cells(output, "log_divergence_m")[-2] == "0" and cells(output, "score")[-2:] == ["1", "2"]
+
+
+CONFIG = """
+[eval.quick]
+type = "multi_scenario"
+scenes = ["intersection"]
+scene_count = 2
+scene_agents = 2
+env.trial_steps = 10
+
+[eval.seeded]
+inherits = "quick"
+seed = 5
+
+[eval.off]
+inherits = "quick"
+enabled = false
+"""
+
+
+def test_the_sections_of_a_config_are_listed_shown_and_run(tmp_path):
+    path = tmp_path / "eval.toml"
+    path.write_text(CONFIG)
+    assert run("evaluate", "--config", str(path), "--list").split() == [
+        "quick", "multi_scenario", "seeded", "multi_scenario"]
+    shown = json.loads(run("evaluate", "--config", str(path), "--evaluator", "off", "--show", "--set", "seed=7"))
+    assert (shown["name"], shown["seed"], shown["env"]["trial_steps"], shown["enabled"]) == ("off", 7, 10, False)
+    run("evaluate", "constant", "--config", str(path), "--no-bounds", "--out", str(tmp_path / "results"))
+    found = {one.name: load_result(one) for one in (tmp_path / "results").glob("*.json")}
+    assert {name: result.seed for name, result in found.items()} == {"quick.json": 0, "seeded.json": 5}
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (("random", "--shard", "2/2"), "--shard is '2/2'; it must be I/N with 0 <= I < N"),
+    (("best",), "policy is 'best'; it must be a function or one of"),
+    ((), "POLICY is missing; it must be a name"), (("random", "--evaluator", "x"), "evaluator is 'x'; it must be one of"),
+    (("random", "--out", "a.txt"), "path is 'a.txt'; it must end in .json"),
+    (("random", "--set", "scene=3"), "the command line has no key 'scene'; did you mean scenes"),
+    (("random", "--evaluator", "multi_scenario", "--evaluator", "human_replay", "--out", "a.json"),
+     "--out is 'a.json'; for 2 evaluators it must be a folder")])
+def test_an_option_that_does_not_fit_is_one_sentence_before_anything_is_played(arguments, sentence, monkeypatch):
+    monkeypatch.setattr(MultiScenario, "rollout", None)
+    with pytest.raises(ConfigError) as raised:
+        run("evaluate", *arguments)
+    assert sentence in str(raised.value)
