@@ -100,7 +100,8 @@ def test_the_sections_of_a_config_are_listed_shown_and_run(tmp_path):
 @pytest.mark.parametrize("arguments, sentence", [
     (("random", "--shard", "2/2"), "--shard is '2/2'; it must be I/N with 0 <= I < N"),
     (("best",), "policy is 'best'; it must be a function or one of"),
-    ((), "POLICY is missing; it must be a name"), (("random", "--evaluator", "x"), "evaluator is 'x'; it must be one of"),
+    ((), "POLICY is missing; it must be a name"),
+    (("random", "--evaluator", "x"), "evaluator is 'x'; it must be one of"),
     (("random", "--out", "a.txt"), "path is 'a.txt'; it must end in .json"),
     (("random", "--set", "scene=3"), "the command line has no key 'scene'; did you mean scenes"),
     (("random", "--evaluator", "multi_scenario", "--evaluator", "human_replay", "--out", "a.json"),

@@ -9,6 +9,7 @@ import typer
 
 from ..config import ObservationConfig
 from ..errors import ConfigError
+from ..evaluation import EVALUATORS
 from ..policies import POLICIES
 from ..scenes.generate import GENERATORS
 from ..version import package_version
@@ -199,8 +200,8 @@ def evaluate(
         metavar="SCENE", help=f"{SCENE_HELP} A folder stands for all its scenes. May be given several times.",
         show_default="the town")] = None,
     evaluator: Annotated[list[str] | None, typer.Option(
-        metavar="NAME", help="A section of the config; without a config a type: multi_scenario or human_replay. May be "
-                             "given several times.",
+        metavar="NAME", help=f"A section of the config; without a config a type: {', '.join(EVALUATORS)}. May be given "
+                             "several times.",
         show_default="all sections that are enabled, or multi_scenario")] = None,
     config: Annotated[Path | None, typer.Option(
         metavar="FILE", help="A TOML file with sections [eval.NAME].", show_default="none")] = None,

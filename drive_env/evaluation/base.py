@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from ..batch import Batch
 from ..config import DriveConfig
 from ..errors import ConfigError, DriveError, value_text
-from ..policies import Policy, config_for, policy_maker, resolved
+from ..policies import MakeAct, Policy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
 from .metrics import figures_of_groups, figures_of_rows
@@ -22,7 +25,8 @@ from .sources import Source, part_of, sample_of, sources_of
 class Evaluator:
     """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
 
-    The hooks are `env_overrides`, `sources`, `variants` and `probe`. Whatever they do, each episode is played exactly
+    The hooks are `env_overrides`, `conditions`, `sources`, `variants`, `act_maker`, `measured` and `probe`. Whatever they
+    do, each episode is played exactly
     once, or the result says which were not; a policy keeps its memory for the trials of an episode; and every figure is
     computed from all rows at once.
 
@@ -77,6 +81,24 @@ class Evaluator:
         """What measures further metrics while a batch is played."""
         return Probe()
 
+    def conditions(self) -> Mapping[str, Mapping[str, Any]]:
+        """Fields of the worlds' config under which all scenes are played in turn, by the name of a group.
+
+        The same worlds are played under each. The default is one condition without a name.
+        """
+        return {"": {}}
+
+    def act_maker(self, make_act: MakeAct, condition: str) -> MakeAct:
+        """What drives the agents under a `condition`: by default the policy alone, which `make_act` makes for a batch.
+
+        Its actions are in the form of `batch.actions`.
+        """
+        return make_act
+
+    def measured(self, batch: Batch) -> npt.NDArray[np.bool_] | None:
+        """(R,) the agents of `batch` that have rows; None: all."""
+        return None
+
     # ---- the evaluation ----
 
     def resolved(self) -> dict[str, Any]:
@@ -103,12 +125,18 @@ class Evaluator:
             ActionError: the policy did not return actions.
         """
         began, found = time.perf_counter(), resolved(policy)
-        make_act, env = policy_maker(found, self.config.seed), config_for(found, self.env)
-        run = _Run(self, shard)
-        for part in played(run.episodes(), make_act, env, self.config.seed, threads, self.probe, run.failed):
-            run.add(part)
-            if progress is not None:
-                progress(run.sources_read, len(run.places))
+        make_act, run, conditions = policy_maker(found, self.config.seed), _Run(self, shard), self.conditions()
+        for condition, changes in conditions.items():
+            try:
+                env = config_for(found, self.env.replace(**changes))
+            except ConfigError as error:  # such as a delay of a vehicle model that has none
+                run.fail(condition, error)
+                continue
+            act = self.act_maker(make_act, condition)
+            for part in played(run.episodes(condition), act, env, self.config.seed, threads, self.probe, run.failed):
+                run.add(part)
+                if progress is not None:
+                    progress(run.sources_read, len(run.places) * len(conditions))
         if run.errors and not run.played and not run.stalled:
             raise run.errors[0]
         return run.result(policy_name or _name_of(policy), checkpoint, time.perf_counter() - began)
@@ -133,8 +161,8 @@ class _Run:
         self._rows: list[dict[str, Any]] = []
         self._scenes: set[int] = set()
 
-    def episodes(self) -> Iterator[Episode]:
-        """The episodes of the shard. Of source p among n, the ids of worlds and scenes are p, p + n, p + 2 n, ..."""
+    def episodes(self, condition: str) -> Iterator[Episode]:
+        """The episodes of the shard under a condition. Of source p among n, the ids of worlds and scenes are p, p + n, p + 2 n, ..."""
         count, episodes = len(self.sources), self.evaluator.config.episodes
         for place in self.places:
             source = self.sources[place]
@@ -143,7 +171,7 @@ class _Run:
                 scenes = list(source.read())
                 forms = [list(self.evaluator.variants(scene)) for scene in scenes]
             except DriveError as error:
-                self._fail(source.name, error)
+                self.fail(source.name, error)
                 self.expected += episodes
                 continue
             number = 0
@@ -151,14 +179,16 @@ class _Run:
                 for variant in variants:
                     for _ in range(episodes):
                         self.expected += 1
-                        yield Episode(place + count * number, variant, place + count * index, source.group)
+                        yield Episode(place + count * number, variant, place + count * index,
+                                      condition or source.group)
                         number += 1
 
     def failed(self, episode: Episode, error: Exception) -> None:
         """Adds an episode that the config does not allow."""
-        self._fail(episode.scene.name, error)
+        self.fail(episode.scene.name, error)
 
-    def _fail(self, scene: str, error: Exception) -> None:
+    def fail(self, scene: str, error: Exception) -> None:
+        """Adds a scene or condition that was not played."""
         self.errors.append(error)
         self.failures.append(Failure(scene, f"{type(error).__name__}: {error}"))
 
@@ -166,7 +196,9 @@ class _Run:
         """Adds the rows of a batch."""
         heads = [{"scene": episode.scene.name, "scene_key": episode.scene_key, "group": episode.group,
                   "world": episode.world} for episode in part.episodes]
-        self._rows.append(rows_of(part.batch, part.records, heads, part.probe.columns()))
+        measured = self.evaluator.measured(part.batch)
+        records = part.records if measured is None else part.records[measured[part.records["agent"]]]
+        self._rows.append(rows_of(part.batch, records, heads, part.probe.columns()))
         self._scenes |= {episode.scene_key for episode, is_complete in zip(part.episodes, part.complete, strict=True)
                          if is_complete}
         self.played += int(part.complete.sum())

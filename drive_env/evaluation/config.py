@@ -29,11 +29,15 @@ from ..names import check_names
 from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator
 from .base import Evaluator
+from .behaviour_class import BehaviourClass
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
+from .robustness import Robustness
 from .settings import EvaluatorConfig
+from .traffic_matrix import TrafficMatrix
 
-EVALUATORS: dict[str, type[Evaluator]] = {kind.type: kind for kind in (MultiScenario, HumanReplay)}
+EVALUATORS: dict[str, type[Evaluator]] = {kind.type: kind for kind in (
+    MultiScenario, HumanReplay, BehaviourClass, TrafficMatrix, Robustness)}
 """The types of evaluators, by name."""
 
 OWN_KEYS = ("type", "inherits", "clean", "eval")
@@ -94,7 +98,8 @@ def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overr
     Raises:
         ConfigError: there is no such section or parent, parents form a cycle, or a key is unknown.
     """
-    chain, merged = [name], {}
+    chain = [name]
+    merged: dict[str, Any] = {}
     while (parent := _section(chain[-1], sections).get("inherits")) is not None:
         if not isinstance(parent, str) or parent not in sections:
             raise ConfigError(f"inherits of eval.{chain[-1]} is {value_text(parent)}; it must be one of "
@@ -120,8 +125,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     Raises:
         ConfigError: the settings have no type or an unknown one, or a setting does not fit.
     """
-    settings = copy.deepcopy(dict(settings))
-    kind, clean, options = (settings.pop(key, default) for key, default in (
+    found: dict[str, Any] = copy.deepcopy(dict(settings))
+    kind, clean, options = (found.pop(key, default) for key, default in (
         ("type", None), ("clean", True), ("eval", {})))
     if not isinstance(kind, str) or kind not in EVALUATORS:
         raise ConfigError(f"type of eval.{name} is {value_text(kind)}; it must be one of "
@@ -129,18 +134,18 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     if not isinstance(clean, bool):
         raise ConfigError(f"clean of eval.{name} is {value_text(clean)}; it must be true or false")
     evaluator = EVALUATORS[kind]
-    settings = {**evaluator.defaults, **settings}
-    if "scenes" in settings:
-        settings["scenes"] = _expanded(name, settings["scenes"])
+    found = {**evaluator.defaults, **found}
+    if "scenes" in found:
+        found["scenes"] = _expanded(name, found["scenes"])
 
     # The worlds' config, from what the training had to what somebody set.
-    env = settings.pop("env", {})
+    env = found.pop("env", {})
     if not isinstance(env, Mapping):
         raise ConfigError(f"env of eval.{name} is {value_text(env)}; it must be a table")
-    base = _generator_env(settings.get("scenes", EvaluatorConfig().scenes)) if training is None else (
+    base = _generator_env(found.get("scenes", EvaluatorConfig().scenes)) if training is None else (
         checked_config(training).to_dict())
     base = _merged(base, CLEAN) if clean else base
-    return evaluator(name, {**settings, "env": _merged(base, env), "options": options})
+    return evaluator(name, {**found, "env": _merged(base, env), "options": options})
 
 
 def runnable(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:

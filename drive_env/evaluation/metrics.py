@@ -11,6 +11,14 @@ from .rows import Rows, metrics_of
 CLOSE_S = 0.95
 """Smallest time to collision below which a trial counts as one with a close call: the bound of nuPlan."""
 
+CLEAN_GROUP = "clean"
+"""The group that is level 0 of every field."""
+
+
+def group_of(field: str, level: float) -> str:
+    """The name of the group of a level of a field."""
+    return f"{field}={level:g}"
+
 
 def figures_of_rows(rows: Rows) -> dict[str, Figure]:
     """The figure of every metric of docs/evaluation.md over these rows."""
@@ -36,7 +44,27 @@ def quantities_of(rows: Rows) -> dict[str, Quantity]:
         if above is not None and below is not None:
             found[name] = Quantity(factor * above.astype(np.float64), below.astype(np.float64), len(above),
                                    unit_of(name))
-    return found | _by_trial(rows)
+    return found | _by_trial(rows) | _areas(rows)
+
+
+def _areas(rows: Rows) -> dict[str, Quantity]:
+    """The mean score over the levels of each field that groups have, from 0 to the highest, by trapezoids.
+
+    Every level has the same episodes, so its rows share the width that the level has in the area.
+    """
+    groups = rows["group"].astype(str)
+    names = np.unique(groups).tolist()
+    fields = sorted({name.partition("=")[0] for name in names if "=" in name}) if CLEAN_GROUP in names else []
+    found = {}
+    for field in fields:
+        levels = sorted((float(name.partition("=")[2]), name) for name in names if name.startswith(f"{field}="))
+        at = np.array([0.0, *(level for level, _ in levels)])
+        width = 0.5 * np.diff(at, prepend=at[0]) + 0.5 * np.diff(at, append=at[-1])
+        weights = np.zeros(len(groups))
+        for share, name in zip(width, [CLEAN_GROUP, *(name for _, name in levels)], strict=True):
+            weights[groups == name] = share
+        found[f"area_{field}"] = Quantity(weights * rows["score"], weights, int((weights > 0).sum()), "1")
+    return found
 
 
 def _by_trial(rows: Rows) -> dict[str, Quantity]:

@@ -24,7 +24,7 @@ HEAD: dict[str, Any] = {
 """Names and types of the columns that tell which trial it was."""
 
 ORDER = ("trial", "agent", "world")
-"""The columns that sort the rows, the last one first. Together they are different for all rows."""
+"""The columns that sort the rows of a group, the last one first; groups are sorted by name."""
 
 
 def rows_of(batch: Batch, records: npt.NDArray[np.void], heads: Sequence[Mapping[str, Any]],
@@ -54,12 +54,13 @@ def rows_of(batch: Batch, records: npt.NDArray[np.void], heads: Sequence[Mapping
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
-    """All rows of some tables with the same columns, sorted by world, agent and trial; no rows of none."""
+    """All rows of some tables with the same columns, sorted by group, world, agent and trial; no rows of none."""
     parts = [part for part in parts if len(part["world"])]  # a shard without episodes has no metrics
     if not parts:
         return {name: np.zeros(0, dtype) for name, dtype in HEAD.items()}
     whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    order = np.lexsort([whole[name] for name in ORDER])
+    groups = np.unique(whole["group"].astype(str), return_inverse=True)[1]
+    order = np.lexsort([*(whole[name] for name in ORDER), groups])
     return {name: column[order] for name, column in whole.items()}
 
 

@@ -127,7 +127,8 @@ def test_the_scenes_of_one_generator_have_the_config_of_its_task():
 
 @pytest.mark.parametrize("text, sentence", [
     ("[eval", "it cannot be read as TOML"), ("", r"it has the tables \(none\); it must have sections"),
-    ("[evil.a]", "it has the tables evil; it must"), ("[eval]\na = 3", r"eval.a is 3; it must be a section \[eval.a\]")])
+    ("[evil.a]", "it has the tables evil; it must"),
+    ("[eval]\na = 3", r"eval.a is 3; it must be a section \[eval.a\]")])
 def test_a_file_that_is_no_config_is_one_sentence(tmp_path, text, sentence):
     with pytest.raises(ConfigError, match=sentence):
         load_sections(written(tmp_path, text))

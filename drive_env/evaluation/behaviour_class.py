@@ -1,0 +1,96 @@
+"""Which manoeuvres does a policy master? One group for each class of behaviour, and whether it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..batch import Batch
+from ..behaviours import BEHAVIOURS, TrialLog, behaviour_scenes
+from ..behaviours.classify import subjects
+from ..behaviours.sampling import SCENES, WORLDS, checked_class
+from ..errors import checked_int
+from ..scenes import Scene
+from .base import Evaluator
+from .episodes import Probe
+from .sources import Source
+
+
+class BehaviourClass(Evaluator):
+    """The subjects of scenes of some classes of behaviour, among vehicles that replay their logs.
+
+    `scenes` are names of classes, by default all; `scene_count` is the number of scenes of each, at most 50. Besides the
+    score there is the metric `shows_behaviour`: whether the subject's trial is of the class again.
+    """
+
+    type = "behaviour_class"
+    defaults = {"scenes": tuple(BEHAVIOURS), "scene_count": SCENES}
+
+    def env_overrides(self) -> dict[str, Any]:
+        """The policy drives the subject, among lights that are enforced."""
+        return {"control": "sdc", "agents_per_world": None, "traffic_controls": True}
+
+    def sources(self) -> list[Source]:
+        """The scenes of each class.
+
+        Raises:
+            ConfigError: there is no such class, or it has fewer scenes.
+        """
+        count = checked_int("scene_count", self.config.scene_count, 1, SCENES)
+        return [Source(f"{name}/{index}", _reader(name, index), name)
+                for name in map(checked_class, self.config.scenes) for index in range(count)]
+
+    def probe(self, batch: Batch) -> Probe:
+        """Logs the trials while `batch` is played, to find the behaviour in them."""
+        return ShownBehaviours(batch)
+
+
+@lru_cache(maxsize=2)
+def _block(name: str, first: int) -> tuple[Scene, ...]:
+    """Scenes that are played together: a scene alone would take almost as long."""
+    return tuple(behaviour_scenes(name, range(first, min(first + WORLDS, SCENES))))
+
+
+def _reader(name: str, index: int) -> Callable[[], Sequence[Scene]]:
+    return lambda: [_block(name, index - index % WORLDS)[index % WORLDS]]
+
+
+class ShownBehaviours(Probe):
+    """Whether the subject of each world shows the class of its scene, in each trial."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._shown = np.full((batch.num_agents, batch.config.max_trials), np.nan, np.float32)
+
+    def after_reset(self) -> None:
+        """Begins the logs of the first trials."""
+        self._logs = [self._log(world) for world in range(self._batch.num_worlds)]
+        self._ended = np.zeros(self._batch.num_worlds, bool)
+
+    def _log(self, world: int) -> TrialLog:
+        log = TrialLog(self._batch, world)
+        log.capture()
+        return log
+
+    def after_step(self, playing: npt.NDArray[np.bool_]) -> None:
+        """Adds a frame to each log of `playing` worlds, and finds the behaviours of trials that end."""
+        batch = self._batch
+        for world in np.flatnonzero(playing).tolist():
+            agent = world * batch.agents_per_world
+            if self._ended[world]:  # this step was a restart
+                self._logs[world] = self._log(world)
+            else:
+                self._logs[world].capture()
+            self._ended[world] = batch.trial_ended[agent]
+            if self._ended[world]:
+                played = self._logs[world].scene()
+                kind = batch.scenes[batch.scene_index[world]].name.partition("/")[0]
+                self._shown[agent, batch.trial_index[agent]] = played.sdc in subjects(played, kind)
+
+    def columns(self) -> dict[str, npt.NDArray[np.float32]]:
+        """`shows_behaviour`, 1 or 0."""
+        return {"shows_behaviour": self._shown}

@@ -1,0 +1,33 @@
+"""How much worse does a policy drive under disturbances? The same scenes at several levels of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .metrics import CLEAN_GROUP, group_of
+from .multi_scenario import MultiScenario
+
+LEVELS: dict[str, dict[float, dict[str, Any]]] = {
+    "partner_blindness": {level: {"disturbances": {"partner_blindness": level}} for level in (0.5, 1.0)},
+    "phantom_braking": {level: {"disturbances": {"phantom_braking": level}} for level in (0.5, 1.0)},
+    "action_delay_steps": {level: {"hidden": {"action_delay_steps": (level, level)}} for level in (1, 2, 4)},
+    "partner_position_noise_m": {level: {"sensors": {"partner_position_noise_m": level}} for level in (0.5, 1.0, 2.0)},
+    "partner_dropout": {level: {"sensors": {"partner_dropout": level}} for level in (0.25, 0.5)},
+}
+"""Changes of the worlds' config by the name of the field that they raise, and by its level."""
+
+
+class Robustness(MultiScenario):
+    """All agents of a list of scenes, without disturbances (group "clean") and under each of `LEVELS` alone.
+
+    The metric `area_<field>` is the mean score over the levels of a field, from 0 to the highest one, by trapezoids: 1 is
+    a perfect score at all levels. Levels that the config does not allow are failures.
+    """
+
+    type = "robustness"
+
+    def conditions(self) -> Mapping[str, Mapping[str, Any]]:
+        """Without disturbances, and each level of each field."""
+        return {CLEAN_GROUP: {}, **{group_of(field, level): changes for field, levels in LEVELS.items()
+                                    for level, changes in levels.items()}}

@@ -1,0 +1,137 @@
+"""Do evaluators of several conditions play the same worlds under each, and measure what their groups say?"""
+
+import numpy as np
+import pytest
+
+from drive_env import Batch, ConfigError, DriveConfig
+from drive_env.behaviours import BEHAVIOURS
+from drive_env.evaluation import BehaviourClass, Robustness, TrafficMatrix, merge
+from drive_env.evaluation import behaviour_class as behaviour_module
+from drive_env.evaluation.figures import figures_of
+from drive_env.evaluation.metrics import quantities_of
+from drive_env.evaluation.robustness import LEVELS
+
+SMALL = {"scenes": ("intersection",), "scene_count": 3, "scene_agents": 4, "env": {"trial_steps": 60}}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_scenes_at_a_time():
+    """Scenes of a class are made 25 at a time, which takes long for the three that are played."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(behaviour_module, "WORLDS", 3)
+        behaviour_module._block.cache_clear()
+        yield
+    behaviour_module._block.cache_clear()
+
+
+# ---- classes of behaviour ----
+
+
+def test_the_log_shows_its_class_and_a_car_that_drives_straight_on_does_not():
+    config = {"scenes": ["lane_change", "cut_in"], "scene_count": 3, "env": {"max_trials": 2}}
+    evaluator = BehaviourClass("classes", config)
+    logs, straight = evaluator.rollout("replay"), evaluator.rollout("constant")
+    assert logs.groups.keys() == {"lane_change", "cut_in"}
+    for found in logs.groups.values():
+        for name in ("score", "shows_behaviour", "trial_1_score"):
+            assert found[name].value == 1.0, name
+        assert found["shows_behaviour"].n == 6 and found["trial_1_score"].n == 3
+    assert straight.groups["lane_change"]["shows_behaviour"].value == 0.0
+    assert set(logs.rows["group"].tolist()) == {name.partition("/")[0] for name in logs.rows["scene"].tolist()}
+    parts = [evaluator.rollout("constant", shard=(shard, 2)) for shard in (1, 0)]
+    assert merge(parts).groups == straight.groups
+
+
+def test_all_classes_with_all_their_scenes_are_the_default():
+    assert len(BehaviourClass("all").sources()) == 50 * len(BEHAVIOURS)
+
+
+@pytest.mark.parametrize("config, sentence", [
+    ({"scenes": "lane_chance"}, "name is 'lane_chance', which is no class of behaviour; did you mean lane_change"),
+    ({"scene_count": 51}, "scene_count is 51; it must be a whole number from 1 to 50")])
+def test_a_class_that_there_is_not_is_an_error(config, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        BehaviourClass("classes", config).rollout("constant")
+
+
+# ---- traffic ----
+
+
+class Watched:
+    """Coasts; the number of agents and of rule-based vehicles of each batch, and whose actions are asked for."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def __call__(self, batch):
+        roles = batch.roles[0]
+        key = (batch.config.others, batch.config.control)
+        self.seen[key] = (roles.num_agents, roles.rule_based_count, roles.static_count)
+        return np.full(batch.num_agents, 45)
+
+
+def test_the_ego_is_one_vehicle_among_every_kind_of_traffic():
+    watched = Watched()
+    found = TrafficMatrix("matrix", SMALL).rollout(watched)
+    assert watched.seen == {("replay", "sdc"): (1, 0, 3), ("static", "sdc"): (1, 0, 3), ("idm", "sdc"): (1, 3, 0),
+                            ("replay", "vehicles"): (4, 0, 0)}
+    assert set(found.groups) == {"replay", "static", "idm", "lane", "self"}
+    assert all(figures["score"].n == 3 for figures in found.groups.values())
+    by_group = {group: found.rows["object_id"][found.rows["group"] == group].tolist() for group in found.groups}
+    assert len(set(map(tuple, by_group.values()))) == 1, "the same egos under each"
+    assert found.coverage.expected == found.coverage.played == 15 and found.coverage.unique_scenes == 3
+
+
+def test_the_traffic_of_the_lane_driver_drives_as_it_does_alone():
+    """The ego drives by rule, too: then all agents move as in a batch of the lane driver."""
+    evaluator = TrafficMatrix("matrix", SMALL)
+    found = evaluator.rollout("lane")
+    of_lane, of_self = (found.rows["distance_m"][found.rows["group"] == group] for group in ("lane", "self"))
+    assert of_lane.tolist() == of_self.tolist() and of_lane.min() > 10
+    coasting = evaluator.rollout("constant").groups
+    assert coasting["lane"]["min_gap_m"] != coasting["self"]["min_gap_m"], "the others drive differently"
+
+
+def test_a_scene_keeps_its_sdc_as_ego_where_it_can_drive():
+    evaluator = TrafficMatrix("matrix", SMALL)
+    scene = evaluator.sources()[0].read()[0]
+    chosen, = evaluator.variants(scene)
+    with Batch(scene, config=DriveConfig()) as batch:
+        assert chosen.sdc == batch.roles[0].objects[0]
+    assert evaluator.variants(chosen)[0] is chosen
+
+
+# ---- robustness ----
+
+
+def test_every_level_is_played_in_the_same_worlds():
+    found = Robustness("robust", SMALL).rollout("lane")
+    worlds = {group: found.rows["world"][found.rows["group"] == group].tolist() for group in found.groups}
+    assert len(worlds) == 1 + sum(map(len, LEVELS.values())) and len(set(map(tuple, worlds.values()))) == 1
+    clean, delayed = found.groups["clean"], found.groups["action_delay_steps=4"]
+    assert clean["distance_m"] != delayed["distance_m"]
+    assert found.coverage.played == 3 * len(worlds) and not found.failures
+
+
+def test_the_area_is_that_of_trapezoids_from_no_disturbance_to_the_highest_level():
+    """Mean scores 1, 0.5 and 0 at levels 0, 0.5 and 2: (0.5 * 0.75 + 1.5 * 0.25) / 2 = 0.375."""
+    groups = ["clean"] * 2 + ["noise=0.5"] * 2 + ["noise=2"] * 2
+    rows = {"group": np.array(groups, object), "trial": np.zeros(6, np.int32), "scene_key": np.array([0, 1] * 3),
+            "score": np.array([1, 1, 1, 0, 0, 0], np.float32)}
+    quantities = {name: one for name, one in quantities_of({
+        "scene": rows["group"], "seed": rows["trial"], "world": rows["trial"], "agent": rows["trial"],
+        "object_id": rows["trial"], "kind": rows["group"], "outcome": rows["group"], **rows}).items()}
+    found = figures_of(rows["scene_key"], quantities)
+    assert found["area_noise"].value == pytest.approx(0.375) and found["area_noise"].n == 6
+    assert found["score"].value == 0.5
+
+
+def test_a_level_that_the_config_does_not_allow_is_a_failure_and_the_others_are_played():
+    found = Robustness("robust", {**SMALL, "env": {"trial_steps": 20, "observation": {"partners": 0}}}).rollout(
+        "constant")
+    assert [failure.scene for failure in found.failures] == [
+        "partner_blindness=0.5", "partner_blindness=1", "partner_position_noise_m=0.5", "partner_position_noise_m=1",
+        "partner_position_noise_m=2", "partner_dropout=0.25", "partner_dropout=0.5"]
+    assert "with observation.partners 0 it must be 0" in found.failures[0].error
+    assert set(found.groups) == {"clean", "phantom_braking=0.5", "phantom_braking=1", "action_delay_steps=1",
+                                 "action_delay_steps=2", "action_delay_steps=4"}
