@@ -25,10 +25,9 @@ from .sources import Source, part_of, sample_of, sources_of
 class Evaluator:
     """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
 
-    The hooks are `env_overrides`, `conditions`, `sources`, `variants`, `act_maker`, `measured` and `probe`. Whatever they
-    do, each episode is played exactly
-    once, or the result says which were not; a policy keeps its memory for the trials of an episode; and every figure is
-    computed from all rows at once.
+    The hooks are `env_overrides`, `conditions`, `sources`, `variants`, `act_maker`, `measured` and `probe`. Whatever
+    they do, each episode is played exactly once, or the result says which were not; a policy keeps its memory for the
+    trials of an episode; and every figure is computed from all rows at once.
 
     Args:
         name: of the evaluator; with `sample` it decides which scenes are drawn.
@@ -162,7 +161,10 @@ class _Run:
         self._scenes: set[int] = set()
 
     def episodes(self, condition: str) -> Iterator[Episode]:
-        """The episodes of the shard under a condition. Of source p among n, the ids of worlds and scenes are p, p + n, p + 2 n, ..."""
+        """The episodes of the shard under a condition.
+
+        Of source p among n, the ids of worlds and the keys of scenes are p, p + n, p + 2 n, ...
+        """
         count, episodes = len(self.sources), self.evaluator.config.episodes
         for place in self.places:
             source = self.sources[place]

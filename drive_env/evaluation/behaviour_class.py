@@ -23,8 +23,8 @@ from .sources import Source
 class BehaviourClass(Evaluator):
     """The subjects of scenes of some classes of behaviour, among vehicles that replay their logs.
 
-    `scenes` are names of classes, by default all; `scene_count` is the number of scenes of each, at most 50. Besides the
-    score there is the metric `shows_behaviour`: whether the subject's trial is of the class again.
+    `scenes` are names of classes, by default all; `scene_count` is the number of scenes of each, at most 50. Besides
+    the score there is the metric `shows_behaviour`: whether the subject's trial is of the class again.
     """
 
     type = "behaviour_class"

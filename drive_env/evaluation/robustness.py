@@ -21,8 +21,8 @@ LEVELS: dict[str, dict[float, dict[str, Any]]] = {
 class Robustness(MultiScenario):
     """All agents of a list of scenes, without disturbances (group "clean") and under each of `LEVELS` alone.
 
-    The metric `area_<field>` is the mean score over the levels of a field, from 0 to the highest one, by trapezoids: 1 is
-    a perfect score at all levels. Levels that the config does not allow are failures.
+    The metric `area_<field>` is the mean score over the levels of a field, from 0 to the highest one, by trapezoids: 1
+    is a perfect score at all levels. Levels that the config does not allow are failures.
     """
 
     type = "robustness"

@@ -29,8 +29,8 @@ class TrafficMatrix(Evaluator):
     """One vehicle of each scene, the ego, among each kind of traffic in turn; a group each.
 
     Traffic replays its logs, stands still, follows rules (`others="idm"`), or consists of agents that the lane driver,
-    or the policy itself, drives. The ego is the sdc, or the first vehicle that could drive; it alone is measured. Results
-    of several policies are the rows of the matrix ego x traffic.
+    or the policy itself, drives. The ego is the sdc, or the first vehicle that could drive; it alone is measured.
+    Results of several policies are the rows of the matrix ego x traffic.
     """
 
     type = "traffic_matrix"
