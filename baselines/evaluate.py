@@ -88,6 +88,10 @@ class PolicyRunner:
     deterministic: bool = True
     intervene: Callable[[Batch], Intervention] | None = None
 
+    def for_batch(self, batch: Batch) -> Act:
+        """The policy for a batch, as `drive_env.evaluation` calls it."""
+        return self(batch)
+
     def __call__(self, batch: Batch) -> Act:
         actor = self.policy.actor
         memory = Memory(self.policy.make_cache(batch.num_agents, 1, self.device), torch.zeros(

@@ -206,8 +206,8 @@ def evaluate(
     config: Annotated[Path | None, typer.Option(
         metavar="FILE", help="A TOML file with sections [eval.NAME].", show_default="none")] = None,
     control: Annotated[str | None, typer.Option(
-        metavar="WHICH", help="Which objects the policy drives: vehicles, all, tracks_to_predict, or sdc, which stands "
-                              "for the type human_replay.", show_default="vehicles")] = None,
+        metavar="WHICH", help="Which objects the policy drives: vehicles, all, tracks_to_predict, or sdc, for which "
+                              "the type is human_replay where no other one is named.", show_default="vehicles")] = None,
     trials: Annotated[int | None, _number("Number of trials of an episode.", min=1, max=10_000,
                                           show_default="that of the config, or 1")] = None,
     out: Annotated[Path | None, typer.Option(

@@ -40,14 +40,11 @@ def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None,
         overrides["scenes"] = list(scenes)
     if trials is not None:
         overrides["env.max_trials"] = trials
-    kind = "human_replay" if control == "sdc" else "multi_scenario"
-    if control == "sdc":
-        overrides["type"] = kind
-    elif control is not None:
+    if control is not None:
         overrides["env.control"] = control
     if config is None:
         sections: dict[str, dict[str, Any]] = {name: {"type": name} for name in EVALUATORS}
-        names = names or [kind]
+        names = names or ["human_replay" if control == "sdc" else "multi_scenario"]
     else:
         sections = load_sections(config)
         names = names or runnable(sections)

@@ -145,7 +145,12 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     base = _generator_env(found.get("scenes", EvaluatorConfig().scenes)) if training is None else (
         checked_config(training).to_dict())
     base = _merged(base, CLEAN) if clean else base
-    return evaluator(name, {**found, "env": _merged(base, env), "options": options})
+    made = evaluator(name, {**found, "env": _merged(base, env), "options": options})
+    for field, value in made.env_overrides().items():
+        if field in env and env[field] != value:
+            raise ConfigError(f"env.{field} of eval.{name} is {value_text(env[field])}; an evaluator of type {kind!r} "
+                              f"sets it to {value!r}")
+    return made
 
 
 def runnable(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:

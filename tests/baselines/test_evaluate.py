@@ -16,6 +16,7 @@ from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner, evaluate
 from baselines.rollout.batches import open_batches, scenes_of
 from drive_env import Batch, generate_scene, join_metrics, save_scene
+from drive_env.evaluation import MultiScenario
 from drive_env.policies import policy_maker
 
 
@@ -103,6 +104,17 @@ def test_a_deterministic_policy_gives_the_same_report_twice():
     assert evaluate(runner, scenes, BUSY.drive) == evaluate(runner, scenes, BUSY.drive)
     sampled = PolicyRunner(runner.policy, runner.device, deterministic=False)
     assert evaluate(sampled, scenes, BUSY.drive) != evaluate(sampled, scenes, BUSY.drive)
+
+
+def test_an_evaluator_of_the_env_measures_a_policy_with_memory_as_the_trainer_does():
+    scenes = scenes_of(BUSY)
+    batch, = open_batches(BUSY, scenes, ALONE, 0)[0]
+    runner = PolicyRunner(make_policy(batch), torch.device("cpu"))
+    drive = BUSY.drive.replace(max_trials=2)
+    report = evaluate(runner, scenes, drive)
+    found = MultiScenario("trainer", {"scenes": scenes, "env": drive}).rollout(runner).metrics
+    for name in ("score", "offroad", "distance_m", "reward", "trial_1_length", "ada_delta_trial_1_minus_0"):
+        assert found[name].value == pytest.approx(report[name].value), name
 
 
 def test_a_policy_runner_drops_the_context_at_an_episode_start():
