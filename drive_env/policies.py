@@ -176,7 +176,8 @@ def resolved(policy: Policy) -> Policy:
 def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
     """A function that takes a batch that has not been reset yet and returns the policy for it.
 
-    The actions of that policy are in the form of `batch.actions`. An object with a method `for_batch(batch)` is a policy that makes itself for each batch: that method is returned.
+    The actions of that policy are in the form of `batch.actions`. An object with a method `for_batch(batch)` is a
+    policy that makes itself for each batch: that method is returned.
 
     Args:
         policy: a policy in any form. seed: of the random policy.

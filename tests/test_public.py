@@ -28,8 +28,8 @@ each_class = pytest.mark.parametrize("found", CLASSES.values(), ids=CLASSES)
 CANNOT_FAIL = {"Batch.__exit__", "LaneDriver.__init__", "Report.drop", "Report.impute", "Recording.html",
                "LaneGraph.after", "DriveVectorEnv.close_extras", "DriveVecEnv.step_async", "SubEnv.__init__",
                "SceneError.__init__", "EvalResult.to_dict", "Evaluator.variants", "Evaluator.probe",
-               "HumanReplay.probe", "Probe.after_step", "Evaluator.act_maker", "Evaluator.measured", "BehaviourClass.probe",
-               "TrafficMatrix.measured"}
+               "HumanReplay.probe", "Probe.after_step", "Evaluator.act_maker", "Evaluator.measured",
+               "BehaviourClass.probe", "TrafficMatrix.measured"}
 """Callables without an invalid argument of the right type."""
 
 

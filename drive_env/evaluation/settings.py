@@ -14,7 +14,7 @@ from ..per_world import SEED_LIMIT
 from ..scenes import Scene
 from .sources import HELD_OUT_SEED, SEEDS
 
-EPISODE_LIMIT = 1_000_000
+EPISODE_LIMIT = 100_000
 
 
 def _are_scenes(value: Any) -> bool:

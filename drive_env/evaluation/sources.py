@@ -19,11 +19,13 @@ from ..scenes.load import scenes_of
 from ..scenes.resolve import files_of, find_source, is_generator, vehicle_count
 from ..scenes.validate import validate_scene
 
-HELD_OUT_SEED = 1_000_000
+HELD_OUT_SEED = 10_000_000
 """The first seed of a generator's scenes by default; those of names, on which policies train, begin at 0."""
 
 SEEDS = 64
 """Scenes of a generator by default."""
+
+SHARD_LIMIT = 100_000
 
 
 @dataclass(frozen=True)
@@ -108,5 +110,5 @@ def part_of(count: int, shard: tuple[int, int]) -> range:
     """
     if not (isinstance(shard, tuple) and len(shard) == 2):
         raise ConfigError(f"shard is {value_text(shard)}; it must be a pair (i, n)")
-    shards = checked_int("the number of shards", shard[1], 1, 1_000_000)
+    shards = checked_int("the number of shards", shard[1], 1, SHARD_LIMIT)
     return range(checked_int("shard", shard[0], 0, shards - 1), count, shards)

@@ -88,7 +88,9 @@ def test_the_traffic_of_the_lane_driver_drives_as_it_does_alone():
     found = evaluator.rollout("lane")
     of_lane, of_self = (found.rows["distance_m"][found.rows["group"] == group] for group in ("lane", "self"))
     assert of_lane.tolist() == of_self.tolist() and of_lane.min() > 10
-    coasting = evaluator.rollout("constant").groups
+    played = evaluator.rollout("constant")
+    assert (played.rows["max_jerk_mps3"] == 0).all(), "the ego coasts, whatever the others do"
+    coasting = played.groups
     assert coasting["lane"]["min_gap_m"] != coasting["self"]["min_gap_m"], "the others drive differently"
 
 

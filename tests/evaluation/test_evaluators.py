@@ -12,7 +12,7 @@ from still_town import still_town
 from drive_env import ActionError, Batch, ConfigError, DriveConfig, SceneError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.evaluation import (
-    EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, load_result, merge)
+    EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, Source, load_result, merge)
 from drive_env.evaluation import episodes as episodes_module
 from drive_env.evaluation.result import sha256_of
 from drive_env.evaluation.sources import part_of, sample_of, sources_of
@@ -49,7 +49,7 @@ def test_every_trial_of_every_agent_has_one_row(worlds, episodes, trials, monkey
                                         "stalled": 0, "complete": True}
     assert found.agent_steps == rows["trial_length"].sum()
     names = {(rows["scene_key"][row], rows["scene"][row]) for row in range(len(rows["scene"]))}
-    assert names == {(number, f"intersection/{1_000_000 + number}") for number in range(5)}
+    assert names == {(number, f"intersection/{10_000_000 + number}") for number in range(5)}
 
 
 def test_a_row_is_the_trial_that_a_batch_of_this_world_alone_plays():
@@ -58,7 +58,7 @@ def test_a_row_is_the_trial_that_a_batch_of_this_world_alone_plays():
     evaluator = small(seed=3, env=hidden)
     found = evaluator.rollout("random").rows
     for world in (0, 3):
-        scene = generate_scene("intersection", seed=1_000_000 + world, agents=4)
+        scene = generate_scene("intersection", seed=10_000_000 + world, agents=4)
         with Batch(scene, config=evaluator.env, seed=3, world_ids=[world], trial_records=2) as batch:
             act = policy_maker("random", 3)(batch)
             batch.reset()
@@ -80,6 +80,13 @@ def test_a_batch_of_another_size_gives_the_same_figures(monkeypatch):
     whole = evaluator.rollout("random")
     monkeypatch.setattr(episodes_module, "WORLDS_AT_ONCE", 3)
     assert same_figures(whole, evaluator.rollout("random"))
+
+
+def test_steps_of_a_world_that_is_through_are_not_counted():
+    """Worlds whose trials end when a quarter of their agents have stopped, some soon and some late."""
+    found = small(env={"trial_steps": 150, "stopped_share_limit": 0.25}).rollout("random")
+    steps = [found.rows["trial_length"][found.rows["world"] == world].max() for world in range(5)]
+    assert len(set(steps)) > 1 and found.agent_steps == found.rows["trial_length"].sum()
 
 
 def test_an_episode_that_never_ends_is_counted_as_stalled(monkeypatch):
@@ -130,7 +137,7 @@ def test_where_nothing_can_be_played_the_first_error_is_raised(folder):
 def test_an_error_of_the_policy_is_no_failure_of_a_scene():
     with pytest.raises(ActionError, match="shape"):
         small().rollout(lambda batch: np.zeros(3, np.int64))
-    with pytest.raises(ConfigError, match="scene intersection/1000000 has no logs"):
+    with pytest.raises(ConfigError, match="scene intersection/10000000 has no logs"):
         small().rollout("replay")
 
 
@@ -257,6 +264,21 @@ def test_a_subclass_overrides_hooks_alone():
     assert found.metrics["counted_steps"].unit == "steps"
 
 
+def test_scenes_of_one_file_are_different_scenes_in_different_worlds():
+    class Pairs(Evaluator):
+        type = "pairs"
+
+        def sources(self):
+            return [Source("pair", lambda seed=seed: [generate_scene("intersection", seed=2 * seed + one, agents=2)
+                                                      for one in range(2)]) for seed in range(2)]
+
+    found = Pairs("pairs", {"episodes": 2, "env": {"trial_steps": 10}}).rollout("constant")
+    worlds = {name: sorted(set(found.rows[name].tolist())) for name in ("scene_key", "world", "scene")}
+    assert worlds == {"scene_key": [0, 1, 2, 3], "world": list(range(8)),
+                      "scene": [f"intersection/{seed}" for seed in range(4)]}
+    assert found.coverage.unique_scenes == 4 and found.coverage.played == 8
+
+
 # ---- human replay ----
 
 
@@ -306,7 +328,7 @@ def test_without_an_sdc_each_vehicle_is_driven_in_turn(logged):
 def test_a_scene_without_a_log_is_a_failure(logged):
     found = HumanReplay("logs", {"scenes": [logged[0], "intersection"], "scene_count": 1}).rollout("constant")
     assert found.coverage.played == 1 and found.coverage.expected == 2
-    assert found.failures[0].error.startswith("SceneError: scene intersection/1000000 has no log; an evaluator of")
+    assert found.failures[0].error.startswith("SceneError: scene intersection/10000000 has no log; an evaluator of")
 
 
 # ---- the form of the JSON ----
