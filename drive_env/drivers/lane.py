@@ -55,8 +55,8 @@ class LaneDriver(RuleBasedDriver):
       of lowest index drives on. Where paths join, agents merge in turn (zipper merge), the nearer one first.
     * **Lane changes.** It changes lanes as soon as the gaps ahead and behind on the other lane are at least the sum of
       the gap at rest, half of the headway, and the distance that the faster vehicle needs to brake to the speed of the
-      other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room. It changes lanes to
-      get to its goal only.
+      other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room. Of two agents that
+      stand beside each other and wish to exchange lanes, one drives on. It changes lanes to get to its goal only.
     * **Overtaking**, in generated scenes. On the oncoming lane it passes vehicles that are no agents and drive at less
       than 75% of the speed of its path, if by a forecast of its accelerations it is back before its goal and at least
       1.2 s before it meets an oncoming vehicle. It does not overtake near places where paths cross or across stop

@@ -41,10 +41,12 @@ CHANGE_COST_M = 30.0
 """Length that a vehicle drives rather than change lanes once more."""
 
 SIDEWAYS_M = 15.0
-"""Length of a change at walking pace: a vehicle that waits for a gap stops so far before the end of its lane."""
+"""Length of a change at walking pace: a vehicle that waits for a gap stops so far before the end of its lane, for each
+change that it still has to do."""
 
-FURTHER_CHANGE_M = 60.0
-"""Length that is left for each further change."""
+LEAD_IN_M = 130.0
+"""So far before the place where a vehicle changes to a path the path begins, so that those behind it there are on it;
+vehicles farther away do not matter to the core."""
 
 
 class ReferencePath(NamedTuple):
@@ -72,6 +74,7 @@ class LaneNet:
                       for road in np.flatnonzero(roads.kind == ROAD_KIND_CODES["lane"])
                       if roads.start[road + 1] - roads.start[road] > 1}
         self._beside: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {}
+        self._before_lane: dict[int, list[int]] | None = None
 
     def paths(self, start_m: np.ndarray, ahead: np.ndarray, goal_m: np.ndarray) -> list[ReferencePath] | None:
         """The paths from a start, whose direction is a unit vector, to a goal; None if no lanes lead there."""
@@ -159,7 +162,7 @@ class LaneNet:
             if found is None:
                 return None
             paths = found
-        return paths[::-1]
+        return [paths[-1], *map(self._with_lead_in, paths[-2::-1])]
 
     def _with_latest_change(self, group, after, paths):
         """Returns `paths` with the path along `group` appended, which changes to the last of them; None if there is no
@@ -181,7 +184,7 @@ class LaneNet:
     def _before(self, group, paths, nearest_m=BESIDE_RANGE_M[0]):
         """The path along a group, from which a vehicle changes to the last of `paths`; None without a window."""
         points_m, roads = self._line_of(self._extended(group, paths[-1]), None)
-        window_m = self._window_m(points_m, paths[-1], len(paths), nearest_m)
+        window_m = self._window_m(points_m, paths[-1], nearest_m)
         return None if window_m is None else ReferencePath(points_m, roads, window_m)
 
     def _extended(self, group, after):
@@ -204,29 +207,57 @@ class LaneNet:
             part_m = _cut(line, from_m, to_m if to_m is not None and number == len(group) - 1 else _arcs(line)[-1])
             points.append(part_m)
             roads.append(np.full(len(part_m), lane))
-        points_m, of = np.concatenate(points), np.concatenate(roads)
-        kept = np.ones(len(points_m), bool)
-        kept[1:] = np.abs(np.diff(points_m, axis=0)).max(axis=1) > 1e-3
-        return points_m[kept], of[kept]
+        return _distinct(np.concatenate(points), np.concatenate(roads))
 
-    def _window_m(self, points_m, after, changes, nearest_m):
-        """The window for the change from one path to the next, None without one.
-
-        `changes` counts those left, including this one.
-        """
+    def _window_m(self, points_m, after, nearest_m):
+        """The window for the change from one path to the next, None without one."""
         stations_m, places_m, ahead = _stations(points_m)
         along_m, is_beside = _side_by_side(places_m, ahead, after.points_m, nearest_m)
-        is_beside &= along_m <= _arcs(after.points_m)[-1] - FURTHER_CHANGE_M * (changes > 1)
+        if after.window_m[1] > 0.0:  # another change follows
+            is_beside &= along_m <= after.window_m[1]
         fitting = np.flatnonzero(is_beside)
         if len(fitting) == 0:
             return None
         breaks = np.flatnonzero(np.diff(fitting) > 1)
         last = fitting[breaks[0]] if len(breaks) else fitting[-1]
         first_m = float(stations_m[fitting[0]])
-        last_m = float(stations_m[last]) - SIDEWAYS_M
-        if after.window_m[1] > 0.0:  # another change follows
-            last_m = min(last_m, first_m + after.window_m[1] - FURTHER_CHANGE_M)
-        return first_m, max(last_m, first_m)
+        return first_m, max(float(stations_m[last]) - SIDEWAYS_M, first_m)
+
+    def _with_lead_in(self, path):
+        """The path, which begins `LEAD_IN_M` earlier, if lanes lead there, and not on a lane that it leads along."""
+        lane, start_m = int(path.roads[0]), path.points_m[0]
+        parts, roads, missing_m, driven = [path.points_m], [path.roads], LEAD_IN_M, set(path.roads.tolist())
+        at_m = _nearest(self.lines[lane], start_m, None)[0]
+        while at_m > 0.0:
+            part_m = _cut(self.lines[lane], max(at_m - missing_m, 0.0), at_m)
+            parts.append(part_m)
+            roads.append(np.full(len(part_m), lane))
+            missing_m, at_m = missing_m - at_m, 0.0
+            before = [road for road in self._leading_to(lane) if road not in driven]
+            if missing_m > 0.0 and before:
+                lane = before[0]
+                driven.add(lane)
+                at_m = float(_arcs(self.lines[lane])[-1])
+        points_m, of = _distinct(np.concatenate(parts[::-1]), np.concatenate(roads[::-1]))
+        added_m = _arcs(points_m)[-1] - _arcs(path.points_m)[-1]
+        from_m, to_m = path.window_m
+        return ReferencePath(points_m, of, (from_m + added_m, to_m + added_m))
+
+    def _leading_to(self, lane):
+        """The lanes that lead into a lane."""
+        if self._before_lane is None:
+            self._before_lane = {}
+            for road in self.lines:
+                for after in map(int, self.graph.after(road)):
+                    self._before_lane.setdefault(after, []).append(road)
+        return self._before_lane.get(lane, [])
+
+
+def _distinct(points_m, roads):
+    """Both without points at the place of the one before."""
+    kept = np.ones(len(points_m), bool)
+    kept[1:] = np.abs(np.diff(points_m, axis=0)).max(axis=1) > 1e-3
+    return points_m[kept], roads[kept]
 
 
 def _arcs(line):

@@ -71,6 +71,31 @@ def test_two_cars_exchange_their_lanes():
     assert outcomes == ["goal", "goal"]
 
 
+def test_two_cars_that_stand_beside_each_other_exchange_their_lanes():
+    """Neither has room to change; the one ahead drives past the other one."""
+    cars = [car(150.0, 0, 0.0, 220.0, 2), car(148.0, 1, 0.0, 170.0, 0)]
+    outcomes, _ = drive_fast(highway(*cars, lanes=3, limit_mps=15.0), 700, action_type="continuous")
+    assert outcomes == ["goal", "goal"]
+
+
+def test_a_car_does_not_change_to_the_lane_of_a_faster_one_behind_it():
+    """Which is behind the place where the path on that lane would begin."""
+    cars = [car(30.0, 0, 9.0, 300.0, 1), car(4.0, 1, 21.0, 280.0, 1)]
+    outcomes, found = drive_fast(highway(*cars, limit_mps=25.0), 400, action_type="continuous")
+    assert outcomes == ["goal", "goal"]
+    passes = np.flatnonzero(found["x_m"][:, 1] > found["x_m"][:, 0])[0]
+    assert np.abs(found["y_m"][:passes, 0]).max() < 0.3
+
+
+def test_vehicles_behind_the_start_of_a_path_are_on_it():
+    """The second path begins on the lane that leads to it, however far behind the car."""
+    lines = [[(0.0, 0.0), (400.0, 0.0)], [(0.0, -WIDTH_M), (180.0, -WIDTH_M)], [(180.0, -WIDTH_M), (400.0, -WIDTH_M)]]
+    net = LaneNet(on_lanes([car(200.0, 0, 15.0, 380.0, 1)], lines, [[], [2], []]))
+    first, second = net.paths(np.array([200.0, 0.0]), np.array([1.0, 0.0]), np.array([380.0, -WIDTH_M]))
+    assert first.points_m[0].tolist() == [200.0, 0.0]
+    assert second.points_m[0, 0] == pytest.approx(200.0 - 130.0) and second.roads[[0, -1]].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("end_m", [100.0, 180.0])
 def test_two_queues_zip_where_a_lane_ends(end_m):
     cars = [car(5.0 + 9.0 * i, lane, 5.0, 390.0 - 9.0 * (1 - lane) - 18.0 * (3 - i), 0)
@@ -138,6 +163,6 @@ def test_a_path_goes_by_way_of_a_lane_only_where_that_leaves_more_room_for_the_c
     net, start_m, ahead = LaneNet(exiting(car(20.0, 0, 15.0, 500.0, 1))), np.array([20.0, 0.0]), np.array([1.0, 0.0])
     to_exit = net.paths(start_m, ahead, np.array(EXIT_M))
     assert [path.roads[-1] for path in to_exit] == [0, 1, 3, 4]
-    assert 200.0 < to_exit[2].window_m[1] + 20.0 < 280.0  # its path begins where the car does
+    assert 200.0 < to_exit[2].window_m[1] < 280.0  # its path begins where the lane does
     along = net.paths(start_m, ahead, np.array([500.0, -2.0 * WIDTH_M]))
     assert [path.roads[-1] for path in along] == [0, 1, 3]

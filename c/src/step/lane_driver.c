@@ -33,6 +33,8 @@ static const float sideways_mps = 1.2f, overtaking_sideways_mps = 2.0f, steepest
 enum { PASSED_POINTS = 8 };
 /* Of a vehicle ahead that is no driving agent, the distance that it drives in this time counts as free. */
 static const float reach_s = 4.0f;
+/* The gap to a vehicle ahead after hard braking, at least. */
+static const float least_gap_m = 0.5f;
 /* A slower agent that brakes comes to rest. */
 static const float creep_mps = 0.4f;
 /* An agent that moves in the opposite direction, within 45 degrees, is not followed. */
@@ -205,6 +207,14 @@ static bool is_oncoming(const drv_world *world, int32_t agent, int32_t other) {
     return turn_cos < oncoming_cos && drv_forecast_m(world->speed_mps[other]) > 0.0f;
 }
 
+/* Whether an agent still stops behind a vehicle ahead after another step, if both brake hard from then on. The
+ * intelligent driver model brakes late for a vehicle that begins to brake hard far ahead. */
+static bool stops_behind(const drv_driven *own, drv_lead lead, float dt_s) {
+    const float speed_mps = own->follower.speed_mps, twice_mps2 = 2.0f * drv_yielding_mps2;
+    return speed_mps * (speed_mps + twice_mps2 * dt_s) <=
+           lead.speed_mps * lead.speed_mps + twice_mps2 * (lead.gap_m - least_gap_m);
+}
+
 /* Keeps the gap to another vehicle if it is ahead; returns whether it is, in the direction of the path. */
 static bool follows(const drv_world *world, drv_driven *own, int32_t agent, int32_t other) {
     drv_lead lead;
@@ -212,6 +222,8 @@ static bool follows(const drv_world *world, drv_driven *own, int32_t agent, int3
     if (!drv_corridor_lead(world, &own->corridor, other, &lead)) return false;
     const float before_mps2 = own->follower.acceleration_mps2;
     drv_keep_gap(&own->follower, lead.gap_m, lead.speed_mps);
+    if (!stops_behind(own, lead, world->scene->dt_s))
+        own->follower.acceleration_mps2 = -own->follower.driver.hardest_braking_mps2;
     const bool is_agent = other < world->scene->num_agents && drives(world, other);
     if (own->follower.acceleration_mps2 < before_mps2) {
         own->leads = is_agent ? other : -1;

@@ -25,8 +25,10 @@ typedef struct drv_wish {
     bool exists, is_urgent;  /* the lane that it is on ends soon */
     bool is_changing;        /* it does */
     float end_gap_m;         /* what its front can drive on the path that it is on; INFINITY: it need not change */
+    float spare_m;           /* what it can drive beyond that at walking pace */
     int32_t ahead, behind;   /* vehicles; -1 none */
     float ahead_gap_m, ahead_mps, behind_gap_m, behind_mps;
+    float left_gap_m, left_mps; /* of the vehicle ahead on the path that it still is on; INFINITY: none */
 } drv_wish;
 
 /* One agent in the step that is planned. */

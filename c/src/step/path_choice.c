@@ -6,6 +6,7 @@
 #include "math/geometry.h"
 #include "step/height.h"
 #include "step/path_nearest.h"
+#include "step/rule_based.h"
 
 /* Points at which the path leads against the agent's heading count as farther away: twice this, 144 m2, is added to
  * their squared distance, as if they were 12 m away. So the place of an agent on a path that crosses itself is on the
@@ -18,10 +19,15 @@ static const float change_reach_m = 130.0f;
 static const float gentle_mps2 = 2.0f, urgent_mps2 = 4.0f;
 /* An agent that is this far on its way to the other lane turns back only from vehicles nearer than turning_back_m.
  * That is also the gap at rest that a change requires; it grows by the distance driven in slow_s, up to min_gap_m. */
-static const float underway_m = 0.5f, turning_back_m = 0.5f, slow_s = 0.5f;
+static const float underway_m = 0.25f, turning_back_m = 0.5f, slow_s = 0.5f;
 /* An agent that has missed the last place for a change still changes while the other path is no farther away than
  * this: more than a wide lane. */
 static const float beside_m = 6.0f;
+/* So far before the last place for a change, for each further change that follows, an agent stops for a gap. One that
+ * stands beside another standing vehicle drives on: it does the further changes at walking pace. */
+static const float further_change_m = 45.0f, least_window_m = 10.0f;
+/* So much farther than needed an agent drives to get past a vehicle beside it. */
+static const float past_m = 0.3f;
 /* The lane that an agent is on ends soon where less is left of it than this. */
 static const float urgent_s = 6.0f, urgent_m = 40.0f;
 /* A vehicle is on a path if its lateral gap to one that drives there would be below path_gap_beside_m. An agent that
@@ -89,12 +95,11 @@ static bool is_on_path(const drv_world *world, const drv_lane_driver *driver, in
     return fabsf(drv_path_offset_from(paths, near_then, then).left_m) < apart_m;
 }
 
-/* Finds the vehicles ahead of an agent and behind it on another path. */
-static void find_gaps(const drv_world *world, const drv_scratch *scratch, drv_lane_driver *driver, int32_t agent,
-                      int32_t path, float agent_m) {
+/* Finds the vehicles ahead of an agent and behind it on a path. */
+static void find_gaps(const drv_world *world, const drv_scratch *scratch, const drv_lane_driver *driver, int32_t agent,
+                      int32_t path, float agent_m, drv_wish *wish) {
     const drv_scene *scene = world->scene;
     const drv_on_map *on_map = &scratch->on_map;
-    drv_wish *wish = &driver->driven[agent].wish;
     wish->ahead = wish->behind = -1;
     wish->ahead_gap_m = wish->behind_gap_m = INFINITY;
     for (int32_t i = 0; i < on_map->count; i++) {
@@ -155,10 +160,16 @@ static int32_t nearest_path(const drv_world *world, const drv_lane_driver *drive
     return found;
 }
 
+/* How far before the last place for a change from a path an agent stops for a gap; behind the first place at least. */
+static float spare_of(const drv_lane_driver *driver, int32_t path, int32_t further) {
+    const float window_m = driver->change_to_m[path] - driver->change_from_m[path];
+    return drv_clip(window_m - least_window_m, 0.0f, further_change_m * (float)further);
+}
+
 void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent) {
     /* the path that it is on */
     drv_driven *own = &driver->driven[agent];
-    own->wish = (drv_wish){.end_gap_m = INFINITY, .ahead = -1, .behind = -1};
+    own->wish = (drv_wish){.end_gap_m = INFINITY, .ahead = -1, .behind = -1, .left_gap_m = INFINITY};
     const int32_t start = drv_start_of(world, agent);
     path_spot spot = {0.0f, 0.0f};
     const int32_t path = nearest_path(world, driver, agent, &spot);
@@ -168,7 +179,9 @@ void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driv
     /* whether it wishes to change to the next one */
     const float front_m = own->path_m + 0.5f * world->scene->length_m[agent];
     const float speed_mps = drv_larger(0.0f, world->speed_mps[agent]);
-    own->wish.end_gap_m = driver->change_to_m[path] - front_m;
+    const int32_t further = driver->path_start[start + 1] - path - 2; /* changes that follow this one */
+    own->wish.spare_m = spare_of(driver, path, further);
+    own->wish.end_gap_m = driver->change_to_m[path] - own->wish.spare_m - front_m;
     if (front_m < driver->change_from_m[path]) return;
     const path_spot next = spot_on(&driver->paths, path + 1, place_of(world, agent), direction_of(world, agent));
     const float next_end_m = drv_path_length_m(&driver->paths, path + 1) - DRV_PATH_RUN_OUT_M;
@@ -177,15 +190,65 @@ void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driv
     own->wish.is_urgent = own->wish.end_gap_m < urgent_m + urgent_s * speed_mps;
 
     /* whether it does */
-    find_gaps(world, scratch, driver, agent, path + 1, next.along_m);
+    find_gaps(world, scratch, driver, agent, path + 1, next.along_m, &own->wish);
     const bool is_underway = fabsf(own->left_m) > underway_m && own->left_m * next.left_m < 0.0f;
     if (!accepts(&own->wish, speed_mps, is_underway)) return;
     own->wish.is_changing = true;
-    const bool is_last = path + 2 == driver->path_start[start + 1];
+    if (!is_underway) {
+        drv_wish left = {.ahead = -1};
+        find_gaps(world, scratch, driver, agent, path, own->path_m, &left);
+        own->wish.left_gap_m = left.ahead_gap_m;
+        own->wish.left_mps = left.ahead_mps;
+    }
     const float next_front_m = next.along_m + 0.5f * world->scene->length_m[agent];
-    own->wish.end_gap_m = is_last ? INFINITY : driver->change_to_m[path + 1] - next_front_m; /* for the one after it */
+    own->wish.end_gap_m = INFINITY;
+    if (further > 0) { /* for the one after it */
+        own->wish.spare_m = spare_of(driver, path + 1, further - 1);
+        own->wish.end_gap_m = driver->change_to_m[path + 1] - own->wish.spare_m - next_front_m;
+    }
     follow(own, path + 1, next);
 }
+
+/* ---- agents that stand beside each other ---- */
+
+/* Whether an agent stands, and waits for a change. */
+static bool waits(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
+    if (agent >= world->scene->num_agents || world->status[agent] != DRV_DRIVING) return false;
+    const drv_wish *wish = &driver->driven[agent].wish;
+    return wish->exists && !wish->is_changing && world->speed_mps[agent] < drv_rests_below_mps;
+}
+
+/* The standing vehicle beside an agent on the path that it wishes to change to; -1 if there is none. */
+static int32_t standing_beside(const drv_wish *wish) {
+    if (wish->behind >= 0 && wish->behind_gap_m < turning_back_m && wish->behind_mps < drv_rests_below_mps)
+        return wish->behind;
+    if (wish->ahead >= 0 && wish->ahead_gap_m < turning_back_m && wish->ahead_mps < drv_rests_below_mps)
+        return wish->ahead;
+    return -1;
+}
+
+/* Whether an agent has room on its path to get past the vehicle beside it, so that it can change ahead of that one. */
+static bool has_room(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t beside) {
+    const drv_driven *own = &driver->driven[agent];
+    const drv_wish *wish = &own->wish;
+    const float lengths_m = world->scene->length_m[agent] + world->scene->length_m[beside];
+    const float needed_m = past_m + turning_back_m +
+                           (wish->behind == beside ? -wish->behind_gap_m : lengths_m + wish->ahead_gap_m);
+    const bool is_led = own->leads >= 0 && driver->driven[own->leads].follower.speed_mps < drv_rests_below_mps;
+    const float end_m = wish->end_gap_m + wish->spare_m;
+    return needed_m <= drv_smaller(end_m, is_led ? own->lead_gap_m : INFINITY) - drv_agent_idm.min_gap_m;
+}
+
+/* Whether an agent drives on past the standing vehicle beside it. Of two that wish to change to each other's lanes, the
+ * one ahead does if it has room, else the other one. */
+static bool drives_past(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t beside) {
+    if (!waits(world, driver, beside) || standing_beside(&driver->driven[beside].wish) != agent) return true;
+    return driver->driven[agent].wish.behind == beside || !has_room(world, driver, beside, agent)
+               ? has_room(world, driver, agent, beside)
+               : false;
+}
+
+/* ---- all agents ---- */
 
 /* Lowers the acceleration of an agent to what keeps a gap, but brakes no harder than `hardest_mps2` for it. */
 static void make_gap(drv_driven *own, float gap_m, float lead_mps, float hardest_mps2) {
@@ -195,18 +258,36 @@ static void make_gap(drv_driven *own, float gap_m, float lead_mps, float hardest
     own->follower.acceleration_mps2 = drv_smaller(own->follower.acceleration_mps2, wished_mps2);
 }
 
+/* Whether an agent can brake comfortably to the speed of a vehicle ahead. */
+static bool can_brake_to(const drv_driven *own, float gap_m, float lead_mps) {
+    const float speed_mps = own->follower.speed_mps;
+    return speed_mps * speed_mps - lead_mps * lead_mps <= 2.0f * own->follower.driver.braking_mps2 * gap_m;
+}
+
 void drv_path_choice_react(const drv_world *world, drv_lane_driver *driver) {
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         if (world->status[agent] != DRV_DRIVING) continue;
         drv_driven *own = &driver->driven[agent];
         const drv_wish *wish = &own->wish;
-        if (wish->end_gap_m < INFINITY) drv_keep_gap(&own->follower, wish->end_gap_m, 0.0f);
-        if (!wish->exists || wish->is_changing) continue;
-        if (wish->ahead >= 0) make_gap(own, wish->ahead_gap_m, wish->ahead_mps, matching_mps2);
+        const int32_t beside = wish->exists && !wish->is_changing ? standing_beside(wish) : -1;
+        const bool is_past = beside >= 0 && drives_past(world, driver, agent, beside);
+        if (wish->end_gap_m < INFINITY) {
+            if (!is_past && !wish->is_changing) make_gap(own, wish->end_gap_m, 0.0f, drv_agent_idm.braking_mps2);
+            drv_keep_gap(&own->follower, wish->end_gap_m + wish->spare_m, 0.0f);
+        }
+        if (!wish->exists) continue;
+        if (wish->is_changing) {
+            if (!can_brake_to(own, wish->left_gap_m, wish->left_mps))
+                drv_keep_gap(&own->follower, wish->left_gap_m, wish->left_mps);
+            continue;
+        }
+        if (wish->ahead >= 0 && !(is_past && beside == wish->ahead))
+            make_gap(own, wish->ahead_gap_m, wish->ahead_mps, matching_mps2);
         /* one that is already beside it passes instead */
         if (!wish->is_urgent || wish->behind < 0 || wish->behind_gap_m < turning_back_m) continue;
         if (wish->behind >= world->scene->num_agents) continue;
         if (world->status[wish->behind] != DRV_DRIVING) continue;
+        if (driver->driven[wish->behind].wish.is_changing) continue; /* it leaves that lane, or begins to */
         make_gap(&driver->driven[wish->behind], wish->behind_gap_m, own->follower.speed_mps, courtesy_mps2);
     }
 }
