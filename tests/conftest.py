@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Modules and tests stay until the end: no collection of garbage searches their 400,000 objects again."""
+    """Excludes the 400,000 objects of modules and tests, which stay until the end, from garbage collection."""
     gc.collect()
     gc.freeze()
 

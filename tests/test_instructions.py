@@ -32,10 +32,10 @@ START = """
 #include <valgrind/callgrind.h>
 void start(void) { CALLGRIND_START_INSTRUMENTATION; }
 """
-"""A library whose function begins the count. Until then the program runs uncounted, five times as fast."""
+"""A library whose function starts the count. Until then nothing is counted, and the program runs five times as fast."""
 
 MARK = "getpgid"
-"""A function of the C library that only the program below calls: callgrind writes its counts there."""
+"""A function of the C library that only the program below calls: callgrind writes its counts before that call."""
 
 PROGRAM = f"""
 import ctypes, os, sys
@@ -61,7 +61,7 @@ def compiler() -> str:
 
 
 def starter(folder) -> str | None:
-    """The path of the library that begins the count; None where valgrind, its header or cc is not installed."""
+    """The path of the library that starts the count; None if valgrind, its header or cc is not installed."""
     if shutil.which("valgrind") is None or shutil.which("cc") is None:
         return None
     library = str(Path(folder) / "start.so")
@@ -71,7 +71,7 @@ def starter(folder) -> str | None:
 
 
 def per_agent_step(library: str) -> float:
-    """Instructions in the core from the start to the mark, an agent and step."""
+    """Instructions in the core per agent and step, from the start to the mark."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Which scenes does each class of behaviour have? Numbers of draws, and of objects that show it.
+"""Which scenes does each class of behaviour have? Pairs: index of the draw, index of an object that shows it.
 
 Written by `python tests/helpers/behaviour_draws.py`.
 """

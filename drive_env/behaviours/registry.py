@@ -1,4 +1,4 @@
-"""Which classes of behaviour are there? Of each its meaning, its definition with sources, and its recipe."""
+"""Which classes of behaviour are there? The meaning of each, its definition with sources, and its recipe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tracks import SLOPE_S, Track
 from .trial import Trial
 
 Predicate = Callable[[Trial, Track], bool]
-"""Whether a vehicle shows a behaviour in a trial."""
+"""Returns whether a vehicle shows a behaviour in a trial."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Behaviour:
     """A class of behaviour.
 
     Attributes:
-        meaning: what a vehicle does that shows it.
-        definition: when exactly it does, in numbers.
-        source: where the numbers come from, as far as they are not our own.
-        predicate: decides it, for one track of a trial.
+        meaning: what a vehicle that shows it does.
+        definition: the exact conditions, in numbers.
+        source: of those numbers that are not our own; empty if all are.
+        predicate: whether one track of a trial shows it.
         recipe: makes the scenes of the class.
     """
 

@@ -1,4 +1,4 @@
-"""How does a played trial become a scene with a log? World by world, frame by frame, as it is stepped."""
+"""How does a played trial become a scene with a log? One world is captured frame by frame, as it is stepped."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..scenes.validate import validate_scene
 from ..sub_batch import check_is_whole
 
 MOVING = ("x_m", "y_m", "z_m", "heading_rad", "speed_mps", "present")
-"""Arrays of the core's state, one value a vehicle; there is a z_m only where roads lie above each other."""
+"""Arrays of the core's state, one value a vehicle. `z_m` is empty unless roads lie above each other."""
 
 DRIVING = 0
-"""Of the core's `status` of an agent."""
+"""Value of the core's `status` of an agent that drives: DRV_DRIVING."""
 
 
 class TrialMotion(NamedTuple):
@@ -30,8 +30,8 @@ class TrialMotion(NamedTuple):
         x_m, y_m, z_m, heading_rad, speed_mps: (t, v) float32; z_m, the height of the road, is NaN where no roads lie
             above each other.
         present: (t, v) bool, on the map.
-        driving: (t, agents) bool, whether an agent drives on. In the first frame in which it does not, because of an
-            event, its pose is that of the event, whether or not it is still on the map, and its speed is 0.
+        driving: (t, agents) bool, whether an agent still drives. In the first frame in which an event has stopped or
+            removed it, its pose is that of the event, even if it is no longer on the map, and its speed is 0.
         light: (t, c) uint8, what the lights showed; 0 without `traffic_controls`.
     """
 
@@ -46,10 +46,10 @@ class TrialMotion(NamedTuple):
 
 
 class TrialLog:
-    """Logs one world of a batch, so that `classify` can find the behaviours of what was played.
+    """Logs one world of a batch, for `classify`, which finds the behaviours of its vehicles, and for `driven_trial`.
 
     Call `capture()` after `reset`, or after the step that begins a trial, and then after every step of this trial. A
-    log has one trial: the next one needs a log of its own. It does not change the batch.
+    log holds one trial; the next one needs a new log. It does not change the batch.
 
     Args:
         batch: any batch; `env.batch` for an env.
@@ -155,7 +155,7 @@ class TrialLog:
 
 
 def _trial_text(of):
-    """A trial by the index of its episode and its own."""
+    """A trial, by its index and that of its episode."""
     episode, trial = of
     return f"{trial} of episode {episode}"
 

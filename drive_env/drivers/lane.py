@@ -14,10 +14,10 @@ from .reference_path import Plan, Planner, native_driver
 from .rule_based import RuleBasedDriver
 
 LEGS = 2
-"""Goals that a path leads to: the present one, and the next one, so that the driver is ready for what follows it."""
+"""Number of goals that a path leads to: the present one and the next one, so that the driver can prepare for it."""
 
 PATHS_KEPT = 16384
-"""Paths that a driver caches; then it starts anew."""
+"""Most paths that a driver caches; the cache is cleared when it is full."""
 
 
 class WorldDriver(NamedTuple):
@@ -25,8 +25,8 @@ class WorldDriver(NamedTuple):
 
     Attributes:
         scene: index of the scene.
-        keys: of each agent, what tells its present plan from all others of the scene; see `LaneDriver._plans`.
-        paths: of each agent, along that plan.
+        keys: of each agent, identifies its present plan among all plans of the scene; see `LaneDriver._plans`.
+        paths: of each agent, along its present plan.
         handle: a drv_lane_driver.
     """
 
@@ -43,7 +43,7 @@ class LaneDriver(RuleBasedDriver):
       a log, lanes side by side, with lane changes; else the straight line. It leads to the goal and straight on past
       it. With `on_goal` "next" it leads on to the next goal, and begins where the agent is as it reaches a goal; with
       "respawn" it is that of the start that the agent has. Where the scene has candidate goals, it leads to the drawn
-      one. If the config ever hides that (`observation.goal_reveal_s`), it leads to the goal in the scene, and to no
+      one. If the config hides the goal (`observation.goal_reveal_s`), it leads to the goal in the scene, and to no
       further goals: with `on_goal` "next" it goes straight on past the first one.
     * **Speed.** The limit of the lane in generated scenes, up to 30 m/s; in logs 50 km/h, or more, up to 30 m/s, where
       the path is too long for that within a trial. The acceleration is that of the intelligent driver model.
@@ -56,13 +56,13 @@ class LaneDriver(RuleBasedDriver):
     * **Lane changes.** It changes lanes as soon as the gaps ahead and behind on the other lane are at least the sum of
       the gap at rest, half of the headway, and the distance that the faster vehicle needs to brake to the speed of the
       other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room. Of two agents that
-      stand beside each other and wish to exchange lanes, one drives on. It changes lanes to get to its goal only.
+      stand beside each other and wish to exchange lanes, one drives on. It changes lanes only to get to its goal.
     * **Overtaking**, in generated scenes. On the oncoming lane it passes vehicles that are no agents and drive at less
       than 75% of the speed of its path, if by a forecast of its accelerations it is back before its goal and at least
       1.2 s before it meets an oncoming vehicle. It does not overtake near places where paths cross or across stop
       lines.
 
-    Vehicles that stand for ever are passed on the left. Vehicles that are no agents and cross are forecast to drive
+    Vehicles that will not drive on are passed on the left. Vehicles that are no agents and cross are forecast to drive
     straight on. The driver knows no hidden values, does not reverse, does not park, and gives no priority from the
     right. The actions are a function of the worlds' current state; with `on_goal` "next" also of the places where the
     agents reached their goals.
@@ -107,7 +107,7 @@ class LaneDriver(RuleBasedDriver):
     def _follows_goals(self, scene: int) -> bool:
         """Whether the goals of the agents of a scene are not those of the scene alone: drawn, or one after another.
 
-        Goals that the config ever hides are not followed.
+        Goals that the config hides are not followed.
         """
         config, has_candidates = self.batch.config, len(self.batch.roles[scene].scene.candidate_goals_m) > 0
         is_hidden = has_candidates and config.observation.goal_reveal_s is not None
@@ -149,8 +149,8 @@ class LaneDriver(RuleBasedDriver):
                              self.overtakes)
 
     def _plans(self, scene: int, world: int) -> list[tuple[bytes, Plan]]:
-        """What each agent of a world is to drive to now, with a key that tells it from its other plans."""
-        # A goal that limits the speed is the end of its path.
+        """The present plan of each agent of a world, each with a key that identifies it."""
+        # Where goals limit the speed, a path ends at its first goal.
         batch, core = self.batch, self.batch._core
         legs = LEGS if batch.config.goal_max_speed_mps is None else 1
         goals_m, counts = core.goals(world, legs)
@@ -171,10 +171,7 @@ class LaneDriver(RuleBasedDriver):
         return plans
 
     def _paths_along(self, scene: int, agent: int, key: bytes, plan: Plan) -> list[ReferencePath]:
-        """The paths of a plan, found once if it begins at the agent's start.
-
-        Agents may have more plans than memory holds paths for.
-        """
+        """The paths of a plan; those of plans that begin at the agent's start are cached, up to `PATHS_KEPT` plans."""
         if plan.pose is not None:
             return self._planners[scene].paths(agent, plan)
         if (scene, agent, key) not in self._paths:

@@ -1,6 +1,6 @@
-"""Along which lanes does a vehicle get to a goal that only lane changes lead to? One path along each lane.
+"""Along which lanes does a vehicle get to a goal that only lane changes lead to? There is one path along each lane.
 
-A path changes to the next one as early as that is possible; its window says until where the vehicle may do so.
+The search assumes that a vehicle changes to the next path as early as possible; the window of a path is where it may.
 """
 
 from __future__ import annotations
@@ -38,15 +38,14 @@ SHORTEST_M = 20.0
 """Lanes that are side by side for less than this offer no lane change."""
 
 CHANGE_COST_M = 30.0
-"""Length that a vehicle drives rather than change lanes once more."""
+"""Length of a detour that a vehicle prefers to one more lane change."""
 
 SIDEWAYS_M = 15.0
-"""Length of a change at walking pace: a vehicle that waits for a gap stops so far before the end of its lane, for each
-change that it still has to do."""
+"""Length of a change at walking pace: the window for a change ends this far before the lanes part or end."""
 
 LEAD_IN_M = 130.0
-"""So far before the place where a vehicle changes to a path the path begins, so that those behind it there are on it;
-vehicles farther away do not matter to the core."""
+"""A path that a vehicle changes to begins this far before the place of the change, so that vehicles behind it on that
+lane are on the path. The core ignores vehicles farther away: `change_reach_m` in c/src/step/path_choice.c."""
 
 
 class ReferencePath(NamedTuple):
@@ -55,7 +54,8 @@ class ReferencePath(NamedTuple):
     Attributes:
         points_m: (n, 2) float64, along lane centres.
         roads: (n,) the road of each.
-        window_m: first and last place of the vehicle's front, m along the path, for the change to the next one.
+        window_m: first and last place of the vehicle's front, m along the path, at which it may begin to change to the
+            next one; (0, 0) for the last path.
     """
 
     points_m: np.ndarray
@@ -168,9 +168,9 @@ class LaneNet:
         """Returns `paths` with the path along `group` appended, which changes to the last of them; None if there is no
         window.
 
-        A vehicle that gets to the lanes `after` only beyond the place where they leave another lane has missed their
-        path. Where that other lane goes on beside the path, and so leaves more room for the change, it is a path of its
-        own.
+        A vehicle that changes only beyond a fork of the lanes `after` can get onto the other branch, and then misses
+        their path. Where that branch goes on beside the path, and so leaves more room for the change, it becomes a path
+        of its own.
         """
         ways = [paths]
         for index, (lane, _) in enumerate(after[:-1]):
@@ -224,7 +224,7 @@ class LaneNet:
         return first_m, max(float(stations_m[last]) - SIDEWAYS_M, first_m)
 
     def _with_lead_in(self, path):
-        """The path, which begins `LEAD_IN_M` earlier, if lanes lead there, and not on a lane that it leads along."""
+        """The path, extended backwards by up to `LEAD_IN_M` along lanes that lead to it and are not part of it."""
         lane, start_m = int(path.roads[0]), path.points_m[0]
         parts, roads, missing_m, driven = [path.points_m], [path.roads], LEAD_IN_M, set(path.roads.tolist())
         at_m = _nearest(self.lines[lane], start_m, None)[0]
@@ -244,7 +244,7 @@ class LaneNet:
         return ReferencePath(points_m, of, (from_m + added_m, to_m + added_m))
 
     def _leading_to(self, lane):
-        """The lanes that lead into a lane."""
+        """The predecessors of a lane."""
         if self._before_lane is None:
             self._before_lane = {}
             for road in self.lines:
@@ -254,7 +254,7 @@ class LaneNet:
 
 
 def _distinct(points_m, roads):
-    """Both without points at the place of the one before."""
+    """Points and their roads, without points that repeat the one before."""
     kept = np.ones(len(points_m), bool)
     kept[1:] = np.abs(np.diff(points_m, axis=0)).max(axis=1) > 1e-3
     return points_m[kept], roads[kept]

@@ -28,9 +28,9 @@ class ParkingDriver(RuleBasedDriver):
     * **Order.** No agent drives onto the remaining path of one that goes before it, nor into one that stands: see
       `parking_order.py`.
 
-    An agent for which there is no way, or no room, stands. Vehicles that move by themselves are ignored. The actions
-    are a function of the worlds' states since the start of their trials. A driver may take over at any step; from then
-    on call it at every step.
+    An agent without a path, because no lanes lead to its goal or there is no room, stands. Vehicles that move by
+    themselves are ignored. The actions are a function of the worlds' states since the start of their trials. A driver
+    may take over at any step; from then on call it at every step.
 
     Args:
         batch: any batch; `env.batch` for an env.

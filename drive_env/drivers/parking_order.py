@@ -1,7 +1,7 @@
-"""How far may each car of a parking lot drive, so that all reach their goals? Up to the way of those that go first.
+"""How far may each car of a parking lot drive, so that all reach their goals? Up to the paths of those that go first.
 
-Cars go in an order in which none starts on the way of one that goes earlier. None drives onto what is left of the way
-of an earlier one, so the first never waits, and then the second: there is no deadlock.
+Cars go in an order in which none starts on the path of one that goes earlier. None drives onto the remaining path of an
+earlier one, so the first never waits, and once it has arrived neither does the second: there is no deadlock.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ PLACE_M = 0.5
 
 GAP_M, STANDING_GAP_M = 0.3, 0.08
 """Least gap between two cars that drive, and from a driving car to one that stands at its start or goal. Paths keep a
-margin wider than `STANDING_GAP_M` from the bays of others, so that no car is on the way of another one before it leaves
-its bay."""
+margin wider than `STANDING_GAP_M` from the bays of others, so that no car is on the path of another one before it
+leaves its bay."""
 
 
 class Order:
-    """The order of the agents of a scene, and where their ways meet.
+    """The order of the agents of a scene, and where their paths meet.
 
     Args:
         cars, paths: of each agent; the path of one that stays where it is has one pose.
@@ -79,10 +79,10 @@ def _meets(one, other, one_car, other_car):
 
 
 def _ranks(count, on_way):
-    """The rank of each agent: after those that start on its way; of several, the lowest index first.
+    """The rank of each agent: after those that start on its path; of several, the lowest index first.
 
     Args:
-        on_way: pairs (i, j): i starts on the way of j.
+        on_way: pairs (i, j): i starts on the path of j.
     """
     rank, left = np.zeros(count, np.int64), list(range(count))
     for place in range(count):

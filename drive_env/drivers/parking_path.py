@@ -1,6 +1,7 @@
 """Which path takes a car of a parking lot to its goal, in which gears? Along lanes, and into its bay or out of it.
 
-A bay is where a lane ends that turned off another lane, the aisle. `manoeuvres.py` has the ways between bay and aisle.
+A bay is where a lane ends that turned off another lane, the aisle. The manoeuvres between bay and aisle are those of
+`manoeuvres.py`.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ BAY_M, BAY_REACH_M, BAY_TURN_COS = 4.5, 1.0, 0.87
 than 30 degrees from that of the aisle."""
 
 BAY_WIDTH_M = 2.0
-"""Of what may stand in a bay."""
+"""Width of what may stand in a bay."""
 
 REACH_M = 14.0
-"""How far from a bay obstacles matter."""
+"""Obstacles farther from a bay are ignored."""
 
 EDGE, FULL_BAY = -1, -2
-"""In place of the objects to which obstacles belong."""
+"""Stand for the index of the object to which an obstacle belongs: a road edge, or a bay that counts as full."""
 
 MANOEUVRE_MPS, CRUISE_MPS = 1.2, 3.0
 """Highest speed between bay and aisle, and that on lanes without a limit."""
@@ -43,7 +44,7 @@ class DrivePath(NamedTuple):
     """Poses of the middle of a car's rear axle, from its start to its goal.
 
     Attributes:
-        x_m, y_m, heading_rad: (n,)
+        x_m, y_m, heading_rad: (n,) of the poses.
         curvature_per_m: (n,) of the path there.
         gear: (n,) 1 forwards, -1 in reverse. Where it changes, two successive poses are the same.
         speed_mps: (n,) highest speed.
@@ -105,7 +106,7 @@ class Lot:
         self._owner = np.array([*([EDGE] * len(edges)), *owners, *([FULL_BAY] * len(full))])
 
     def path(self, agent: int) -> DrivePath | None:
-        """The path of an agent; None where there is no way to its goal, or no room for it."""
+        """The path of an agent; None where no lanes lead to its goal, or there is no room."""
         item, car = int(self._roles.objects[agent]), self.cars[agent]
         begin, end, first, last = self._starts[item], self._goals[item], [], []
         start_bay, goal_bay = self._start_bay[item], self._goal_bay[item]

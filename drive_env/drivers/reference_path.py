@@ -34,7 +34,7 @@ GOAL_SPEED_SHARE, SLOWEST_GOAL_MPS = 0.8, 0.1
 
 
 class Plan(NamedTuple):
-    """From where an agent is to drive, and to which goals.
+    """Where a path starts, and the goals that it leads to.
 
     Attributes:
         goals_m: (n, 3) x_m, y_m and height of the road of each, the height NaN where roads do not lie above each other.
@@ -53,7 +53,7 @@ class Planner:
         self.lanes = native_scene(roles, lane_graph=True)
 
     def scene_plan(self, agent: int) -> Plan:
-        """The one from the agent's start to its goal in the scene."""
+        """The plan from the agent's start to its goal in the scene."""
         objects, item = self.roles.scene.objects, self.roles.objects[agent]
         road_z_m = objects.goal_z_m[item] - 0.5 * objects.height_m[item]  # the road is below the centre
         return Plan(np.append(objects.goal_m[item], road_z_m)[None].astype(np.float64))
@@ -62,8 +62,8 @@ class Planner:
         """The paths along a plan, each of at least 2 points; the last one goes on to the further goals along lanes.
 
         They follow the shortest route along lanes. Where no lanes lead to the first goal, the path is the object's
-        logged track; without a log, there is one path along each of some lanes side by side; without such lanes, and
-        with a log from elsewhere than the start, the straight line.
+        logged track; without a log, or from another place than its start, there is one path along each of several
+        lanes side by side; without such lanes, the path is the straight line.
         """
         # From where, and in which direction.
         roles, item = self.roles, self.roles.objects[agent]
@@ -102,7 +102,7 @@ class Planner:
 
 
 def _joined(path: ReferencePath, goal_m: np.ndarray) -> ReferencePath:
-    """The path, which goes straight on to a goal that is beside its lane."""
+    """The path, extended by a straight line to a goal that is not at its end."""
     if np.linalg.norm(path.points_m[-1] - goal_m) <= OFF_LANE_M:
         return path
     return ReferencePath(np.concatenate([path.points_m, goal_m[None]]), np.append(path.roads, path.roads[-1]),
@@ -117,7 +117,7 @@ def native_driver(planner: Planner, scene: Any, config: DriveConfig, paths_of: S
         planner: of the scene.
         scene: the core's form of it, as the batch plays it.
         config: bounds the speeds.
-        paths_of: those of each agent.
+        paths_of: the paths of each agent.
         overtakes: whether agents overtake in a generated scene.
     """
     # The paths of each agent, and their speeds.

@@ -1,4 +1,4 @@
-"""How is a driver asked for actions that it computes by rule? World by world, or for the whole batch."""
+"""What do rule-based drivers have in common? They return actions for one world, or for the whole batch."""
 
 from __future__ import annotations
 

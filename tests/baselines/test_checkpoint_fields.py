@@ -56,7 +56,7 @@ def places(value, path=()):
 
 
 def put(about, path, value):
-    """A copy with another value at a path; without the entry if the value is `put` itself. It shares the rest."""
+    """A copy with another value at a path, without the entry if the value is `put` itself; all else is shared."""
     about = parent = copy.copy(about)
     for key in path[:-1]:
         parent[key] = copy.copy(parent[key])

@@ -168,7 +168,7 @@ def extremes(batch, state, rng):
 
 KEPT = ("seed", "id", "scene_index", "status", "controller", "present", "overlapping", "hidden", "lane", "trial",
         "pending")
-"""Bound to the scene of the world, to the config or to each other; other tests damage them."""
+"""Arrays whose values depend on the scene, on the config or on each other; other tests damage them."""
 
 
 @pytest.mark.parametrize("observation_type", ["float32", "float16", "index"])
@@ -204,7 +204,7 @@ def test_a_trial_that_ends_without_a_step_of_an_agent_has_finite_metrics():
 
 
 def test_a_trial_after_the_last_one_of_an_episode_is_refused():
-    """It would write averages outside of the core's memory, since each agent has as many as an episode has trials."""
+    """The core would write averages outside of its arrays, which have one entry an agent and trial of an episode."""
     batch = opened()
     last = CONFIG.max_trials - 1
     before, good = pickle.dumps(batch), batch.state_dict()

@@ -79,7 +79,7 @@ def test_a_log_is_a_scene_that_can_be_stored_and_classified(tmp_path):
 
 @pytest.mark.parametrize("response", ["stop", "remove"])
 def test_the_motion_of_a_log_is_what_the_batch_shows_and_who_drives_on(response):
-    """A car that drives into one that stands: its pose of that step is there, whether or not it is still on the map."""
+    """A car collides with one that stands: the log has its pose of that step, even if it is no longer on the map."""
     scene = scene_of([[(-20.0, 0.0), (200.0, 0.0)]], [straight(8.0, 8.0), resting(30.0, 0.0, 8.0)])
     with Batch(scene, config=DriveConfig(control=[0], trial_steps=60, on_collision=response), threads=1) as batch:
         batch.reset(seed=0)

@@ -34,7 +34,7 @@ ADAPTERS = ("tests/api/test_parallel.py", "tests/api/test_parallel_calls.py", "t
 """Tests that the oldest and the newest supported versions must pass."""
 
 RUN_BY_THE_SUITE = ("-k", "not (test_an_example_runs and (behaviour_cloning or cleanrl or recurrent))")
-"""Leaves out examples that need torch alone: `make test` runs them, with the same torch."""
+"""Excludes examples that need only torch: `make test` runs them with the same torch."""
 
 ENVIRONMENTS = {
     # The newest of all that agree with one another.

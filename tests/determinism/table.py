@@ -1,7 +1,8 @@
 """Are the bytes the same everywhere? Runs every rollout of golden.py in every build and every way; lists differences.
 
 `python tests/determinism/table.py [--ways] [--builds] [--share N]`, or `make determinism`; exits with 1 where a byte
-differs. With a share, a build or way runs one rollout of N, and the next one others: all rollouts run, but not in all.
+differs. With --share N, each build or way runs every Nth rollout, and the next one starts with the rollout after: all
+rollouts run, but not in every build and way.
 Builds and ways that this machine cannot run are listed with the reason.
 """
 
@@ -41,7 +42,7 @@ class Verdict(NamedTuple):
 
 
 NOT_COMPARABLE = {"digest": ""}
-"""A row of some rollouts has no hash: rows would differ in it."""
+"""Replaces the hash of a row of some of the rollouts: the hashes of two rows would differ."""
 
 
 def digest_of(found) -> str:
@@ -49,7 +50,7 @@ def digest_of(found) -> str:
 
 
 def rollouts_of(row: int, share: int) -> list[str]:
-    """The rollouts of a row of the table: one of `share`, in the next row the ones after these."""
+    """The rollouts of a row of the table: one in `share`; the next row has the ones after them."""
     return list(golden.ROLLOUTS)[row % share :: share]
 
 
@@ -97,7 +98,7 @@ def build_rows(share):
 
 
 def try_way(name: str, rollouts: list[str]) -> Verdict:
-    """One way, over the rollouts."""
+    """One way of stepping, over these rollouts."""
     way, found, wrong = ways.WAYS[name], {}, []
     for rollout in rollouts:
         try:
@@ -145,7 +146,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--builds", action="store_true", help="builds of the core alone")
     parser.add_argument("--ways", action="store_true", help="ways of stepping alone")
-    parser.add_argument("--share", type=int, default=1, metavar="N", help="one rollout of N in each (default: all)")
+    parser.add_argument("--share", type=int, default=1, metavar="N", help="run one rollout in N in each (default: 1)")
     chosen = parser.parse_args()
     if not 1 <= chosen.share <= len(golden.ROLLOUTS):
         parser.error(f"--share is {chosen.share}; it must be from 1 to {len(golden.ROLLOUTS)}")

@@ -79,7 +79,7 @@ def test_two_cars_that_stand_beside_each_other_exchange_their_lanes():
 
 
 def test_a_car_does_not_change_to_the_lane_of_a_faster_one_behind_it():
-    """Which is behind the place where the path on that lane would begin."""
+    """The faster one starts behind the place where the path on that lane would begin without its lead-in."""
     cars = [car(30.0, 0, 9.0, 300.0, 1), car(4.0, 1, 21.0, 280.0, 1)]
     outcomes, found = drive_fast(highway(*cars, limit_mps=25.0), 400, action_type="continuous")
     assert outcomes == ["goal", "goal"]
@@ -88,7 +88,7 @@ def test_a_car_does_not_change_to_the_lane_of_a_faster_one_behind_it():
 
 
 def test_vehicles_behind_the_start_of_a_path_are_on_it():
-    """The second path begins on the lane that leads to it, however far behind the car."""
+    """The second path begins 130 m before the car, on the lane that leads to it."""
     lines = [[(0.0, 0.0), (400.0, 0.0)], [(0.0, -WIDTH_M), (180.0, -WIDTH_M)], [(180.0, -WIDTH_M), (400.0, -WIDTH_M)]]
     net = LaneNet(on_lanes([car(200.0, 0, 15.0, 380.0, 1)], lines, [[], [2], []]))
     first, second = net.paths(np.array([200.0, 0.0]), np.array([1.0, 0.0]), np.array([380.0, -WIDTH_M]))

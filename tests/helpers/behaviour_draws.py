@@ -16,7 +16,7 @@ TABLE = Path(sampling.__file__).with_name("draws.py")
 ROW = 10
 """Pairs in a line of the table."""
 
-HEAD = '''"""Which scenes does each class of behaviour have? Numbers of draws, and of objects that show it.
+HEAD = '''"""Which scenes does each class of behaviour have? Pairs: index of the draw, index of an object that shows it.
 
 Written by `python tests/helpers/behaviour_draws.py`.
 """

@@ -1,4 +1,4 @@
-"""Does a document have the form of a JSON schema? The few keywords that the schemas of this project use."""
+"""Does a document follow a JSON schema? With the few keywords that the schemas of this project use."""
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 

@@ -31,7 +31,7 @@ def moving(x_m, y_m=0.0, heading_rad=0.0, speed_mps=0.0, kind=1, size_m=(LENGTH_
 
 
 def driven(speed_mps=10.0, steps=151, y_m=0.0, heading_rad=0.0, others=(), expert_mps=10.0, start_m=0.0, **changes):
-    """The drive of an ego that drives along x, beside an expert that does at a speed of its own.
+    """The drive of an ego along x; an expert drives along x, too, at `expert_mps`.
 
     Args:
         speed_mps: one, or one a step; negative in reverse.

@@ -1,4 +1,4 @@
-"""Which area does a picture show, with which bars, and where is asphalt? Facts from pixels."""
+"""Which area does a picture show, with which bars, and where is asphalt? Tested by pixels."""
 
 import numpy as np
 import pytest

@@ -20,7 +20,8 @@ static const float own_lane_bias_mps2 = 0.3f;
  * least worth_m. Where less of the lane is left than the distance that it drives in return_s, at least return_m, the
  * vehicle has to return. */
 static const float worth_s = 12.0f, worth_m = 80.0f, return_s = 8.0f, return_m = 50.0f;
-/* How much farther than it looks ahead a vehicle considers others, ahead and behind: those behind may be faster. */
+/* A vehicle considers others up to this much farther than it looks ahead, in front and behind: those behind may be
+ * faster. */
 static const float beyond_look_ahead_m = 40.0f;
 /* A vehicle that has to return stops this far before the end of the lane: it needs the rest to drive to its own. */
 static const float back_m = 30.0f;
@@ -42,7 +43,7 @@ static float lane_offset_m(const drv_world *world, int32_t path, int32_t side, f
     return world->scene->neighbours.offset_m[side > 0 ? DRV_LEFT : DRV_RIGHT][place.before];
 }
 
-/* For how far a lane beside a path goes on from a vehicle's place, at most `limit_m`. */
+/* How far a lane beside a path goes on from a vehicle's place, at most `limit_m`. */
 static float lane_length_m(const drv_world *world, int32_t path, int32_t side, float limit_m) {
     const drv_paths *paths = &world->scene->paths;
     const float *offset_m = world->scene->neighbours.offset_m[side > 0 ? DRV_LEFT : DRV_RIGHT];
@@ -58,7 +59,7 @@ drv_lateral drv_lateral_of(const drv_world *world, int32_t path) {
     if (!drv_changes_lanes(world)) return (drv_lateral){0.0f, 0.0f, false};
     const float now_m = world->path_offset_m[path];
     const float lane_m = lane_offset_m(world, path, world->path_side[path], world->path_m[path]);
-    /* past the end of the lane beside it a vehicle stays where it is until it may return */
+    /* past the end of the lane beside its path, a vehicle keeps its offset until it may return */
     const float target_m = world->path_side[path] != 0 && lane_m == 0.0f ? now_m : lane_m;
     return (drv_lateral){now_m, target_m, fabsf(target_m - now_m) > complete_m};
 }

@@ -29,15 +29,15 @@ static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
 /* Sideways speed of an agent that changes lanes, and of one that overtakes, which has less time; the steepest slope to
  * the other lane, and how far beside its path it counts as on it. */
 static const float sideways_mps = 1.2f, overtaking_sideways_mps = 2.0f, steepest_slope = 0.25f, aligned_m = 0.3f;
-/* Points behind an agent at which a vehicle still moves its path. */
+/* A vehicle still moves the path of an agent up to this many points behind the agent. */
 enum { PASSED_POINTS = 8 };
-/* Of a vehicle ahead that is no driving agent, the distance that it drives in this time counts as free. */
+/* The distance that a vehicle ahead that is no driving agent drives in this time counts as free. */
 static const float reach_s = 4.0f;
-/* The gap to a vehicle ahead after hard braking, at least. */
+/* Least gap to a vehicle ahead after both have braked hard to a stop. */
 static const float least_gap_m = 0.5f;
-/* A slower agent that brakes comes to rest. */
+/* An agent that brakes from less than this speed stops. */
 static const float creep_mps = 0.4f;
-/* An agent that moves in the opposite direction, within 45 degrees, is not followed. */
+/* A vehicle that moves in the opposite direction, within 45 degrees, is not followed. */
 static const float oncoming_cos = -0.7f;
 
 static bool drives(const drv_world *world, int32_t agent) { return world->status[agent] == DRV_DRIVING; }
@@ -207,8 +207,8 @@ static bool is_oncoming(const drv_world *world, int32_t agent, int32_t other) {
     return turn_cos < oncoming_cos && drv_forecast_m(world->speed_mps[other]) > 0.0f;
 }
 
-/* Whether an agent still stops behind a vehicle ahead after another step, if both brake hard from then on. The
- * intelligent driver model brakes late for a vehicle that begins to brake hard far ahead. */
+/* Whether an agent can still stop behind a vehicle ahead if it drives on for one more step and both then brake hard.
+ * Needed because the intelligent driver model brakes late for a vehicle far ahead that begins to brake hard. */
 static bool stops_behind(const drv_driven *own, drv_lead lead, float dt_s) {
     const float speed_mps = own->follower.speed_mps, twice_mps2 = 2.0f * drv_yielding_mps2;
     return speed_mps * (speed_mps + twice_mps2 * dt_s) <=

@@ -24,7 +24,7 @@ _Static_assert((DRV_WINDOW_POINTS - 1) * DRV_PATH_PITCH_M < DRV_PATH_RUN_OUT_M, 
 typedef struct drv_wish {
     bool exists, is_urgent;  /* the lane that it is on ends soon */
     bool is_changing;        /* it does */
-    float end_gap_m;         /* what its front can drive on the path that it is on; INFINITY: it need not change */
+    float end_gap_m;         /* what its front can drive before it stops for a gap; INFINITY: it need not change */
     float spare_m;           /* what it can drive beyond that at walking pace */
     int32_t ahead, behind;   /* vehicles; -1 none */
     float ahead_gap_m, ahead_mps, behind_gap_m, behind_mps;

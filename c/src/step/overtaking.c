@@ -12,7 +12,7 @@
 /* An agent passes a vehicle that drives, but slower than this share of the path's speed; a standing one may wait for
  * something. It begins once the gap is at most the distance driven in passing_reach_s plus passing_reach_m. */
 static const float slow_share = 0.75f, least_passed_mps = 2.0f, passing_reach_s = 2.0f, passing_reach_m = 10.0f;
-/* An agent is on the oncoming lane as soon as it is so far beside its path; one this near to its path is back. */
+/* An agent is on the oncoming lane as soon as it is this far beside its path; one this near to its path is back. */
 static const float moved_out_m = 0.5f, moved_in_m = 0.3f;
 /* The agent is back on its lane this far ahead of the vehicle that it passed. It passes two vehicles at once if the
  * room between them is less than its length, this distance at both ends, and the distance in which it brakes to the
@@ -26,8 +26,8 @@ static const float out_s = 1.2f, passing_mps2 = 2.0f;
 static const float clear_s = 1.2f, least_clear_s = 0.5f;
 /* It has passed at least this long before it reaches its goal, so that it is back in its lane there. */
 static const float goal_room_s = 1.0f;
-/* A vehicle is on the path if it is at most this far beside it; on the oncoming lane if it is farther, up to that
- * distance beyond its middle. */
+/* A vehicle is on the path if it is at most this far beside it; on the oncoming lane if it is farther, up to this
+ * distance beyond the middle of that lane. */
 static const float lane_half_m = 1.6f;
 /* A vehicle behind an agent on the oncoming lane, as near as this, overtakes it. */
 static const float behind_m = 40.0f;

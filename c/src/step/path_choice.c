@@ -9,10 +9,11 @@
 #include "step/rule_based.h"
 
 /* Points at which the path leads against the agent's heading count as farther away: twice this, 144 m2, is added to
- * their squared distance, as if they were 12 m away. So the place of an agent on a path that crosses itself is on the
- * part that it drives along. */
+ * their squared distance, so that one at 0 m counts as one at 12 m. So the place of an agent on a path that crosses
+ * itself is on the part that it drives along. */
 static const float wrong_way_m2 = 72.0f;
-/* How far away, ahead or behind, vehicles on the other path matter: the stopping distance from 30 m/s, plus 20 m. */
+/* Vehicles on the other path count up to this far ahead or behind: the stopping distance from 30 m/s, plus 20 m. A path
+ * begins as far before its change: LEAD_IN_M in drive_env/drivers/lane_changes.py. */
 static const float change_reach_m = 130.0f;
 /* The shortest gap, ahead as well as behind: the sum of the gap at rest, half of the headway, and the distance in which
  * the faster one brakes to the speed of the other one. It brakes harder as the end of the lane nears. */
@@ -23,12 +24,13 @@ static const float underway_m = 0.25f, turning_back_m = 0.5f, slow_s = 0.5f;
 /* An agent that has missed the last place for a change still changes while the other path is no farther away than
  * this: more than a wide lane. */
 static const float beside_m = 6.0f;
-/* So far before the last place for a change, for each further change that follows, an agent stops for a gap. One that
- * stands beside another standing vehicle drives on: it does the further changes at walking pace. */
+/* An agent that waits for a gap stops this far before the last place for a change, for each further change that
+ * follows, but not within the first least_window_m of the window. Beside another standing vehicle it drives on into
+ * that spare length: it does the further changes at walking pace. */
 static const float further_change_m = 45.0f, least_window_m = 10.0f;
-/* So much farther than needed an agent drives to get past a vehicle beside it. */
+/* Margin beyond the distance that takes an agent past a vehicle beside it. */
 static const float past_m = 0.3f;
-/* The lane that an agent is on ends soon where less is left of it than this. */
+/* A change is urgent if less than urgent_m, plus the distance driven in urgent_s, is left until its last place. */
 static const float urgent_s = 6.0f, urgent_m = 40.0f;
 /* A vehicle is on a path if its lateral gap to one that drives there would be below path_gap_beside_m. An agent that
  * changes to the path is on it, too, if that holds for the place that it reaches in changed_s, or after changed_m if
@@ -59,7 +61,7 @@ static drv_point direction_of(const drv_world *world, int32_t vehicle) {
     return (drv_point){world->cos_heading[vehicle], world->sin_heading[vehicle]};
 }
 
-/* Lets an agent follow a path. */
+/* Sets the path that an agent follows, and its place there. */
 static void follow(drv_driven *own, int32_t path, path_spot spot) {
     own->path = path;
     own->path_m = drv_larger(0.0f, spot.along_m);
@@ -86,7 +88,7 @@ static bool is_on_path(const drv_world *world, const drv_lane_driver *driver, in
         0.5f * (world->scene->width_m[agent] + world->scene->width_m[other]) + path_gap_beside_m;
     if (fabsf(there.left_m) < apart_m) return true;
 
-    /* where it is going to be */
+    /* where it is going to be; agents of lower index have chosen already */
     if (other >= agent || world->status[other] != DRV_DRIVING || !driver->driven[other].wish.is_changing) return false;
     const float driven_m = drv_larger(changed_m, changed_s * world->speed_mps[other]);
     const int32_t point = driver->window.point_start[other] + (int32_t)(driven_m / drv_path_pitch_m);
@@ -139,7 +141,7 @@ static bool accepts(const drv_wish *wish, float speed_mps, bool is_underway) {
            wish->behind_gap_m > accepted_gap_m(drv_agent_idm, wish->behind_mps, speed_mps, braking_mps2);
 }
 
-/* ---- all ---- */
+/* ---- the choice of one agent ---- */
 
 /* Returns the path that an agent is nearest to of those that it is beside, the first of equally near ones; writes its
  * place there. */
@@ -160,7 +162,7 @@ static int32_t nearest_path(const drv_world *world, const drv_lane_driver *drive
     return found;
 }
 
-/* How far before the last place for a change from a path an agent stops for a gap; behind the first place at least. */
+/* How far before the last place for a change from a path an agent stops for a gap, if `further` changes follow. */
 static float spare_of(const drv_lane_driver *driver, int32_t path, int32_t further) {
     const float window_m = driver->change_to_m[path] - driver->change_from_m[path];
     return drv_clip(window_m - least_window_m, 0.0f, further_change_m * (float)further);
@@ -202,7 +204,7 @@ void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driv
     }
     const float next_front_m = next.along_m + 0.5f * world->scene->length_m[agent];
     own->wish.end_gap_m = INFINITY;
-    if (further > 0) { /* for the one after it */
+    if (further > 0) { /* until the last place for the change after this one */
         own->wish.spare_m = spare_of(driver, path + 1, further - 1);
         own->wish.end_gap_m = driver->change_to_m[path + 1] - own->wish.spare_m - next_front_m;
     }
@@ -248,7 +250,7 @@ static bool drives_past(const drv_world *world, const drv_lane_driver *driver, i
                : false;
 }
 
-/* ---- all agents ---- */
+/* ---- the reaction of all agents ---- */
 
 /* Lowers the acceleration of an agent to what keeps a gap, but brakes no harder than `hardest_mps2` for it. */
 static void make_gap(drv_driven *own, float gap_m, float lead_mps, float hardest_mps2) {
@@ -271,19 +273,26 @@ void drv_path_choice_react(const drv_world *world, drv_lane_driver *driver) {
         const drv_wish *wish = &own->wish;
         const int32_t beside = wish->exists && !wish->is_changing ? standing_beside(wish) : -1;
         const bool is_past = beside >= 0 && drives_past(world, driver, agent, beside);
+
+        /* it stops before the last place for its change */
         if (wish->end_gap_m < INFINITY) {
             if (!is_past && !wish->is_changing) make_gap(own, wish->end_gap_m, 0.0f, drv_agent_idm.braking_mps2);
             drv_keep_gap(&own->follower, wish->end_gap_m + wish->spare_m, 0.0f);
         }
         if (!wish->exists) continue;
+
+        /* while it changes, it keeps the gap on the path that it leaves, if it still can */
         if (wish->is_changing) {
             if (!can_brake_to(own, wish->left_gap_m, wish->left_mps))
                 drv_keep_gap(&own->follower, wish->left_gap_m, wish->left_mps);
             continue;
         }
+
+        /* it makes a gap behind the vehicle ahead on the other path */
         if (wish->ahead >= 0 && !(is_past && beside == wish->ahead))
             make_gap(own, wish->ahead_gap_m, wish->ahead_mps, matching_mps2);
-        /* one that is already beside it passes instead */
+
+        /* the agent behind makes a gap for an urgent change; one that is already beside passes instead */
         if (!wish->is_urgent || wish->behind < 0 || wish->behind_gap_m < turning_back_m) continue;
         if (wish->behind >= world->scene->num_agents) continue;
         if (world->status[wish->behind] != DRV_DRIVING) continue;

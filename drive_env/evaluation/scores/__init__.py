@@ -1,6 +1,6 @@
 """How well did one vehicle drive? Scores of nuPlan, V-Max, Bench2Drive, CommonRoad and Waymax, from recorded poses.
 
-They take plain arrays, also those of other simulators, and need numpy alone.
+They take plain arrays, so drives of other simulators can be scored, too.
 """
 
 from .all_scores import SCORES, Score, km_per_infraction, score_driven

@@ -33,61 +33,71 @@ class Score(NamedTuple):
 
 SCORES: Mapping[str, Score] = MappingProxyType({
     "driving_time_s": Score("s", "time from the first to the last step of the ego"),
-    "distance_m": Score("m", "length of its path, by its speed at the end of each step"),
-    "mean_speed_mps": Score("m/s", "distance over time"),
+    "distance_m": Score("m", "distance driven, by its absolute speed at the end of each step"),
+    "mean_speed_mps": Score("m/s", "`distance_m` over `driving_time_s`"),
     "collision": Score("1", "1 if a contact with another object began"),
-    "collisions": Score("1", "number of objects with which one began"),
-    "at_fault_collision": Score("1", "1 if one was at fault by the rule of behavior-bench"),
-    "at_fault_collision_nuplan": Score("1", "1 if one was at fault by the rule of nuPlan"),
-    "max_collision_change_mps": Score("m/s", "largest change of velocity in a collision; 0 without one"),
+    "collisions": Score("1", "number of objects with which a contact began"),
+    "at_fault_collision": Score("1", "1 if a collision was at fault by the rule of behavior-bench"),
+    "at_fault_collision_nuplan": Score("1", "1 if a collision was at fault by the rule of nuPlan"),
+    "max_collision_change_mps": Score(
+        "m/s", "largest change of velocity (delta-v) in a collision; 0 without one"),
     "offroad": Score("1", "1 if the box began to overlap a road edge"),
-    "red_lights": Score("1", "number of red lights that it ran, as given"),
-    "stop_signs": Score("1", "number of stop signs that it passed without a stop, as given"),
+    "red_lights": Score("1", "number of red lights that it ran, from the `DrivenScene`"),
+    "stop_signs": Score(
+        "1", "number of stop signs that it passed without a stop, from the `DrivenScene`"),
     "infractions": Score(
-        "1", "number of onsets of contacts, of overlaps with road edges, of red lights and stop signs"),
-    "wrong_way_share": Score("1", "share of steps in which it moved against its lane, forwards or in reverse"),
+        "1", "steps in which contacts or overlaps with road edges began, plus `red_lights` and `stop_signs`"),
+    "wrong_way_share": Score(
+        "1", "share of steps in which it moved against the direction of its lane, forwards or in reverse"),
     "over_speed_share": Score("1", "share of steps in which it was faster than its lane allows"),
     "hard_braking_share": Score("1", "share of steps with a smoothed acceleration below -4.05 m/s2"),
     "low_time_to_collision_share": Score("1", "share of steps with a time to collision below 0.95 s, by nuPlan"),
     "comfortable_share": Score("1", "share of steps with all signals of comfort within the bounds of nuPlan"),
     "nuplan_score": Score("1", "closed-loop score of nuPlan"),
     "nuplan_no_at_fault_collisions": Score("1", "multiplier: 1 without collisions at fault, less with each"),
-    "nuplan_drivable_area": Score("1", "multiplier: 0 once a corner is 0.3 m or more outside"),
+    "nuplan_drivable_area": Score("1", "multiplier: 0 once a corner is 0.3 m or more outside of the drivable area"),
     "nuplan_making_progress": Score("1", "multiplier: 1 if `nuplan_progress` is 0.2 or more, else 0"),
     "nuplan_driving_direction": Score(
-        "1", "multiplier by the longest way against the lanes in a second: below 2 m 1, below 6 m 0.5, else 0"),
-    "nuplan_progress": Score("1", "weight 5: way as a share of that of the expert, at most 1"),
+        "1", "multiplier by the distance driven against the lanes within a second: 1 below 2 m, 0.5 below 6 m, else 0"),
+    "nuplan_progress": Score(
+        "1", "weight 5: progress as a share of the length of the reference path, at most 1"),
     "nuplan_time_to_collision": Score("1", "weight 5: 1 if it was always 0.95 s or more"),
-    "nuplan_speed_limit": Score("1", "weight 4: 1 less the mean excess of speed over 2.23 m/s, at least 0"),
+    "nuplan_speed_limit": Score(
+        "1", "weight 4: 1 minus the mean excess over the speed limit in units of 2.23 m/s, at least 0"),
     "nuplan_comfort": Score("1", "weight 2: 1 if all signals of comfort were always within their bounds"),
     "vmax_score": Score("1", "score of V-Max"),
-    "vmax_nuplan_score": Score("1", "its variant of nuPlan's, without red lights and lanes"),
+    "vmax_nuplan_score": Score(
+        "1", "variant of the nuPlan score by V-Max, without `vmax_no_red_light` and `vmax_one_lane`"),
     "vmax_no_at_fault_collision": Score("1", "multiplier: 0 with a collision at fault"),
     "vmax_no_offroad": Score("1", "multiplier: 0 once a corner is beyond the nearest road edge"),
     "vmax_no_red_light": Score("1", "multiplier: 0 with a red light run"),
     "vmax_making_progress": Score("1", "multiplier: 1 if `vmax_progress` is 0.2 or more, else 0"),
     "vmax_driving_direction": Score(
-        "1", "multiplier by the way in lanes that lead the other way: up to 2 m 1, up to 6 m 0.5, else 0"),
-    "vmax_time_to_collision": Score("1", "weight 5: 1 if it was always 0.95 s or more, within 5 s"),
-    "vmax_progress": Score("1", "weight 5: farthest place on the way of the expert as a share of that"),
+        "1", "multiplier by the distance driven in lanes that lead the other way: 1 up to 2 m, 0.5 up to 6 m, else 0"),
+    "vmax_time_to_collision": Score("1", "weight 5: as `nuplan_time_to_collision`, with the rules of V-Max"),
+    "vmax_progress": Score(
+        "1", "weight 5: farthest place along the reference path as a share of its length, at most 1"),
     "vmax_speed_limit": Score("1", "weight 4: as `nuplan_speed_limit`"),
-    "vmax_one_lane": Score("1", "weight 3 by the time on several lanes: up to 3.4 s 1, up to 5.7 s 0.5, else 0"),
-    "vmax_comfort": Score("1", "weight 2: 1 if all signals were always within its bounds"),
+    "vmax_one_lane": Score("1", "weight 3 by the time on several lanes: 1 up to 3.4 s, 0.5 up to 5.7 s, else 0"),
+    "vmax_comfort": Score("1", "weight 2: 1 if all signals of comfort were always within the bounds of V-Max"),
     "bench2drive_driving_score": Score("1", "driving score of Bench2Drive"),
-    "bench2drive_success": Score("1", "1 if the way is done without an infraction"),
-    "bench2drive_route_completion": Score("1", "share of the way of the expert, or of the route, that is done"),
-    "bench2drive_penalty": Score("1", "product of the factors of its infractions"),
-    **{f"commonroad_{name.lower()}": Score("1", f"costs {name} of CommonRoad; less is better") for name in COSTS},
+    "bench2drive_success": Score(
+        "1", "1 if the reference path is done without an infraction, within lanes of its direction"),
+    "bench2drive_route_completion": Score("1", "share of the reference path that is done"),
+    "bench2drive_penalty": Score(
+        "1", "product of the factors of its infractions, and of the share of distance in lanes of its direction"),
+    **{f"commonroad_{name.lower()}": Score("1", f"cost {name} of CommonRoad; lower is better") for name in COSTS},
     "waymax_overlap": Score("1", "share of steps with an overlap of boxes"),
     "waymax_offroad": Score("1", "share of steps with a corner beyond the nearest road edge"),
     "waymax_log_divergence": Score("m", "mean distance from the expert in the same step"),
     "waymax_kinematic_infeasibility": Score(
         "1", "share of steps with an acceleration above 10.4 m/s2 or a curvature above 0.3/m"),
-    "waymax_wrong_way": Score("m", "mean distance from the nearest lane ahead, where that is 3.5 m or more, else 0"),
-    "waymax_off_route": Score("m", "mean distance from the route, where it is off it, else 0"),
-    "waymax_progression": Score("1", "place along the way of the expert in the last step"),
+    "waymax_wrong_way": Score(
+        "m", "mean distance from the nearest lane that it can drive along; less than 3.5 m counts as 0"),
+    "waymax_off_route": Score("m", "mean distance from the reference path; 0 in steps in which it is not off it"),
+    "waymax_progression": Score("1", "place along the reference path in the last step, as a share of its length"),
 })
-"""Every score by its name. One that is not defined, such as a distance from an expert that there is not, is NaN."""
+"""Every score by its name. A score that is not defined, such as the distance from an expert without a log, is NaN."""
 
 
 @named_arguments
@@ -116,7 +126,7 @@ def score_driven(scene: DrivenScene) -> dict[str, float]:
 
 
 def _driving(drive: Drive, collisions: Sequence[Collision], time_s: np.ndarray) -> dict[str, float]:
-    """The scores that are none of a suite."""
+    """The scores that belong to no published suite."""
     contacts = int(drive.overlap_onsets.any(axis=1).sum())
     onto_edge = int((drive.on_edge[1:] & ~drive.on_edge[:-1]).sum())
     distance_m = float(np.abs(drive.speed_mps[1:]).sum()) * drive.dt_s
@@ -138,7 +148,7 @@ def _driving(drive: Drive, collisions: Sequence[Collision], time_s: np.ndarray) 
 
 
 def _waymax(metrics: WaymaxMetrics) -> dict[str, float]:
-    """Means over the steps in which a metric is valid; of progression the last one."""
+    """The mean of each metric over its valid steps, but of `progression` the last valid value; NaN where none is."""
     found = {}
     for name, metric in metrics._asdict().items():
         values = metric.value[metric.valid]
@@ -149,11 +159,12 @@ def _waymax(metrics: WaymaxMetrics) -> dict[str, float]:
 
 @named_arguments
 def km_per_infraction(scores: Iterable[Mapping[str, float]]) -> float:
-    """The distance of drives over their infractions: the sum of kilometres over the sum of infractions, NaN without
-    any. A mean of the ratios of drives would be another number.
+    """The kilometres of all drives over their infractions, a ratio of sums; NaN without an infraction.
+
+    It is not the mean of the ratios of single drives.
 
     Args:
-        scores: of `score_driven`, one a drive.
+        scores: results of `score_driven`, one a drive.
 
     Raises:
         ConfigError: one has no distance or no infractions.

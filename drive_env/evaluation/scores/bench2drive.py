@@ -1,4 +1,4 @@
-"""What is the driving score of Bench2Drive? How much of the way is done, and what each infraction takes of it."""
+"""What is the driving score of Bench2Drive? The share of the route that is done, times the factors of infractions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .progress import length_m
 
 PENALTIES = MappingProxyType({
     "pedestrian": 0.5, "vehicle": 0.6, "static": 0.65, "red_light": 0.7, "stop_sign": 0.8})
-"""Factor of each infraction: collisions by what was hit, and violations."""
+"""Factor of each infraction: collisions by the kind of the other object, and violations of lights and signs."""
 
 HIT_AS = MappingProxyType({
     OBJECT_KIND_CODES["pedestrian"]: "pedestrian", OBJECT_KIND_CODES["vehicle"]: "vehicle",
@@ -25,7 +25,8 @@ HIT_AS = MappingProxyType({
 """Kinds of objects as CARLA counts them, where bicycles are vehicles."""
 
 ARRIVED_M = 3.0
-"""The way is done if no more is left: an agent reaches its goal 2 m before it, and a route may end beside the goal."""
+"""The reference path is done if no more of it is left: an agent reaches its goal 2 m before it, and a route may end
+beside the goal."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,11 @@ class Bench2DriveScore:
 
     Attributes:
         driving_score: from 0 to 1, `route_completion` times `penalty`; papers give 100 times its mean over routes.
-        success: whether the way is done without an infraction.
-        route_completion: share of the way that is done; 1 where there is none.
-        penalty: the product of the factors of all infractions, and of the share of the distance within lanes.
+        success: whether the reference path is done without an infraction, and all of the distance was
+            driven within lanes that lead in the direction of the ego.
+        route_completion: share of the reference path that is done; 1 where there is none.
+        penalty: the product of the factors of all infractions, and of the share of the distance that was driven within
+            lanes that lead in the direction of the ego.
     """
 
     driving_score: float
@@ -49,7 +52,7 @@ class Bench2DriveScore:
 def bench2drive_score(scene: DrivenScene) -> Bench2DriveScore:
     """The driving score and the success of Bench2Drive.
 
-    Timeouts of scenarios and emergency vehicles, which CARLA has, do not count.
+    Two infractions of CARLA do not count: timeouts of scenarios, and not giving way to emergency vehicles.
 
     Args:
         scene: the drive.

@@ -18,7 +18,7 @@ class Box(NamedTuple):
     half_width_m: np.ndarray
 
     def of(self, chosen: Any) -> Box:
-        """Those of an index or mask of arrays of one shape."""
+        """The boxes at an index or mask; all arrays must have one shape."""
         return Box(*(values[chosen] for values in self))
 
 
@@ -37,7 +37,8 @@ def boxes_overlap(first: Box, second: Box, path_x_m: np.ndarray | float = 0.0,
 
     Args:
         first, second: of shapes that broadcast against each other. A side may be 0.
-        path_x_m, path_y_m: the way that the first box came without a turn; it counts at every place of it.
+        path_x_m, path_y_m: displacement of the first box, without turning, that ends where it is. It counts at every
+            place along it.
     """
     shift_x, shift_y = second.x_m - first.x_m, second.y_m - first.y_m
     axes = [(first.cos, first.sin), (-first.sin, first.cos), (second.cos, second.sin), (-second.sin, second.cos)]
@@ -45,7 +46,7 @@ def boxes_overlap(first: Box, second: Box, path_x_m: np.ndarray | float = 0.0,
         axes.append((-np.asarray(path_y_m), np.asarray(path_x_m)))
     overlap = np.True_
     for x, y in axes:
-        # Along the axis: the distance of the centres, which the path changes, and how far both boxes reach.
+        # Along the axis: the distance of the centres after and before the displacement, and how far both boxes reach.
         apart = shift_x * x + shift_y * y
         before = apart + path_x_m * x + path_y_m * y
         reach = _reach(first, x, y) + _reach(second, x, y)
@@ -54,6 +55,6 @@ def boxes_overlap(first: Box, second: Box, path_x_m: np.ndarray | float = 0.0,
 
 
 def _reach(box: Box, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How far a box reaches from its centre along an axis, in units of the length of that."""
+    """How far a box reaches from its centre along an axis, times the length of the axis vector."""
     return (box.half_length_m * np.abs(box.cos * x + box.sin * y)
             + box.half_width_m * np.abs(box.cos * y - box.sin * x))

@@ -1,4 +1,4 @@
-"""How soon would the ego collide if all kept their velocities? Boxes are moved on, time by time."""
+"""How soon would the ego collide if all objects kept their velocities? Boxes are extrapolated, time by time."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from .faults import BEHIND_COS, Collision
 
 STEP_S = 0.1
 NUPLAN_TIMES_S = tuple(STEP_S * count for count in range(1, 30))
-"""Before a horizon of 3 s, which itself is left out, as published."""
+"""Up to the horizon of 3 s, which itself is excluded, as published."""
 
 VMAX_HORIZON_S = 5.0
 VMAX_TIMES_S = tuple(STEP_S * count for count in range(50))
 VMAX_AXLE_SHARE = 0.4
-"""V-Max takes the rear axle for farther back than the core."""
+"""Share of the length from the centre to the rear axle: V-Max assumes it farther back than the core does."""
 
 AHEAD_COS = float(np.cos(np.radians(30.0)))
-"""Of the bearing below which an object is ahead."""
+"""Cosine of the bearing below which an object is ahead."""
 
 STANDING_MPS = 0.005
 
 
 def nuplan_time_to_collision(drive: Drive, collisions: Sequence[Collision]) -> np.ndarray:
-    """(t,) seconds by nuPlan; 0 in the step of a collision at fault, infinite where there is none within 3 s.
+    """(t,) times to collision in s by nuPlan: 0 in the step of a collision at fault, infinite without one below 3 s.
 
     Objects ahead count; where the ego is over a border of its lane, on a road edge or in a junction, those at its sides
-    count as well. Those that it has collided with do not.
+    count as well. Objects with which it has collided do not.
     """
     bearing = drive.bearing_cos()
     beside = drive.over_border | drive.on_edge | drive.in_junction
@@ -44,7 +44,7 @@ def nuplan_time_to_collision(drive: Drive, collisions: Sequence[Collision]) -> n
 
 
 def vmax_time_to_collision(drive: Drive) -> np.ndarray:
-    """(t,) seconds by V-Max, with objects ahead: 0 where boxes overlap, at most 5."""
+    """(t,) times to collision in s by V-Max, with objects ahead: 0 where boxes overlap, at most 5."""
     candidates = drive.same_level & (drive.bearing_cos(VMAX_AXLE_SHARE) > AHEAD_COS)
     return np.minimum(_first_overlap_s(drive, candidates, VMAX_TIMES_S), VMAX_HORIZON_S)
 
@@ -67,12 +67,12 @@ def _first_overlap_s(drive: Drive, candidates: np.ndarray, times_s: Sequence[flo
 
 
 def _gap_m(drive: Drive) -> np.ndarray:
-    """(t, m) between the circles around the boxes."""
+    """(t, m) gaps between the circumscribed circles of the boxes."""
     own_m = 0.5 * np.hypot(drive.length_m, drive.width_m)
     others_m = np.hypot(drive.others.half_length_m, drive.others.half_width_m)
     return np.hypot(drive.others.x_m - drive.x_m[:, None], drive.others.y_m - drive.y_m[:, None]) - own_m - others_m
 
 
 def _reach_m(drive: Drive, horizon_s: float) -> np.ndarray:
-    """(t, m) by how much both can come nearer within the horizon."""
+    """(t, m) by how much both can approach each other within the horizon."""
     return horizon_s * (np.abs(drive.speed_mps)[:, None] + np.abs(drive.other_speed_mps))

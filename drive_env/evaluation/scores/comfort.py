@@ -1,4 +1,4 @@
-"""Is a drive comfortable? Accelerations, jerks and rates of turning, smoothed, within bounds."""
+"""Is a drive comfortable? Smoothed accelerations, jerks, yaw rates and yaw accelerations, within bounds."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .driven_scene import check_step_time
 from .savitzky_golay import savitzky_golay
 
 ACCELERATION_WINDOW, JERK_WINDOW, YAW_WINDOW = 8, 15, 5
-"""Samples of the windows, as in nuPlan."""
+"""Samples in each window, as in nuPlan."""
 
 DECIMALS = 8
-"""To which a signal is rounded before it is compared with a bound, as in nuPlan."""
+"""Decimals to which a signal is rounded before it is compared with a bound, as in nuPlan."""
 
 COMFORT_BOUNDS = MappingProxyType({
     "longitudinal_mps2": (-4.05, 2.40), "lateral_mps2": (-4.89, 4.89), "yaw_rate_radps": (-0.95, 0.95),
     "yaw_acceleration_radps2": (-1.93, 1.93), "longitudinal_jerk_mps3": (-4.13, 4.13), "jerk_mps3": (-8.37, 8.37)})
-"""Of each signal of `ComfortSignals` the bounds of nuPlan, which themselves are too much."""
+"""The bounds of nuPlan for each signal of `ComfortSignals`; a value on a bound is not comfortable."""
 
 VMAX_BOUNDS = MappingProxyType({
     "acceleration": (-4.05, 2.40), "jerk": (-8.3, 8.3), "yaw_rate": (-0.95, 0.95), "yaw_acceleration": (-2.2, 2.2)})
-"""Those of V-Max, which themselves are comfortable."""
+"""The bounds of V-Max; a value on a bound is comfortable."""
 
 
 class ComfortSignals(NamedTuple):
-    """Signals of a drive, (t,) each, smoothed as in nuPlan: ahead, to the left, and of both together."""
+    """Signals of a drive, (t,) each, smoothed as in nuPlan. `jerk_mps3` is the rate of the absolute acceleration."""
 
     longitudinal_mps2: np.ndarray
     lateral_mps2: np.ndarray
@@ -52,7 +52,8 @@ def comfort_signals(speed_mps: np.ndarray, heading_rad: np.ndarray, dt_s: float)
         dt_s: time between two steps.
 
     Raises:
-        ConfigError: an array has another dtype or shape than allowed, or the time is not above 0.
+        ConfigError: an array has another dtype or shape than allowed, there are fewer than 2 steps, or `dt_s` is out of
+            its range.
     """
     steps = len(checked_array("speed_mps", speed_mps, "f", (None,)))
     checked_array("heading_rad", heading_rad, "f", (steps,))
@@ -79,9 +80,9 @@ def comfortable_steps(signals: ComfortSignals) -> np.ndarray:
 def is_comfortable_by_vmax(speed_mps: np.ndarray, heading_rad: np.ndarray, dt_s: float) -> bool:
     """Whether a drive is comfortable by V-Max.
 
-    It looks at windows of 10 steps, of which it leaves out the two steps at each end, so every step but those at the
-    ends of the drive counts. Its lateral acceleration is that of the velocity across the heading, which vehicles
-    without side slip do not have, so this bound always holds.
+    V-Max tests windows of 10 steps without the two steps at each end of a window, so that every step counts but two at
+    each end of the drive. Its lateral acceleration is the rate of the velocity across the heading, which is 0 for
+    vehicles without sideslip, so that its bound always holds.
     """
     heading_rad = np.unwrap(heading_rad)
     signals = {"acceleration": savitzky_golay(speed_mps, YAW_WINDOW, dt_s, 1),

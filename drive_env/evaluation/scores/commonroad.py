@@ -1,4 +1,4 @@
-"""What does a drive cost by the cost functions of CommonRoad? Weighted integrals over time; less is better."""
+"""What does a drive cost by the cost functions of CommonRoad? Weighted integrals over time; lower is better."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COSTS: Mapping[str, Mapping[str, float]] = MappingProxyType({
 
 WHEELBASE_SHARE = lib.DRV_WHEELBASE_PERCENT / 100
 SLOW_MPS = 0.6
-"""Slower vehicles have no wheel angle that their motion would show."""
+"""Below it the wheel angle counts as 0, since the motion does not show it."""
 
 DISTANCE_WEIGHT_PER_M = 0.2
 
@@ -36,8 +36,8 @@ class CommonRoadCosts:
     """The costs of one drive.
 
     Attributes:
-        totals: of each cost function by its name, such as "SM1".
-        partial: of each partial cost by its name, without its weight; see docs/scores.md.
+        totals: cost by the name of the cost function, such as "SM1".
+        partial: partial costs by name, without weights; see docs/scores.md.
     """
 
     totals: Mapping[str, float]
@@ -46,7 +46,7 @@ class CommonRoadCosts:
 
 @named_arguments
 def commonroad_costs(scene: DrivenScene) -> CommonRoadCosts:
-    """The costs of CommonRoad, of which a valid drive has no collision, and ends at its goal.
+    """The costs of CommonRoad, which ranks drives that end at their goals without a collision; neither is checked here.
 
     Args:
         scene: the drive.
@@ -65,7 +65,7 @@ def commonroad_costs_of(drive: Drive) -> CommonRoadCosts:
 
 
 def _partial_costs(drive: Drive) -> dict[str, float]:
-    """Integrals of squares: of states by trapezoids, of rates over the steps."""
+    """Integrals of squares over time: of states by the trapezoidal rule, of rates by finite differences."""
     dt_s = drive.dt_s
     turn_radps = np.gradient(np.unwrap(drive.heading_rad), dt_s)
     moves = np.abs(drive.speed_mps) >= SLOW_MPS
@@ -90,7 +90,7 @@ def _partial_costs(drive: Drive) -> dict[str, float]:
 
 
 def _below_limit_mps(drive: Drive) -> np.ndarray:
-    """(t,) the speed limit less the speed; 0 where it is unknown."""
+    """(t,) the speed limit minus the speed; 0 where the limit is unknown."""
     limit_mps = drive.limit_mps
     return np.where(limit_mps > 0.0, limit_mps - np.abs(drive.speed_mps), 0.0)
 

@@ -1,4 +1,4 @@
-"""What do several scores need of a drive? The ego and the others step by step, and the facts that are derived once."""
+"""What do several scores need of a drive? The ego and the others step by step, and what is derived from them once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXLE_SHARE = 0.5 * lib.DRV_WHEELBASE_PERCENT / 100
 """From the centre of a vehicle to its rear axle, as a share of its length: that of the core's vehicle models."""
 
 TOUCHING_M = 1e-4
-"""Boxes that are nearer touch: positions in float32 have errors of so much."""
+"""Boxes that are nearer to each other count as overlapping: positions in float32 have errors of this size."""
 
 
 class Drive:
@@ -49,7 +49,7 @@ class Drive:
         self.cos, self.sin = np.cos(self.heading_rad), np.sin(self.heading_rad)
         self.length_m, self.width_m = (float(size) for size in scene.size_m[own])
 
-        # The others; where they are not valid, zeros.
+        # The others, with zeros where they are not valid.
         self.other_index = np.delete(np.arange(scene.valid.shape[1]), own)
         self.other_valid = scene.valid[steps][:, self.other_index]
         x_m, y_m, self.other_z_m, self.other_heading_rad, self.other_speed_mps = (
@@ -67,35 +67,35 @@ class Drive:
 
     @property
     def duration_s(self) -> float:
-        """From the first step to the last one."""
+        """Time from the first step to the last one."""
         return (len(self.x_m) - 1) * self.dt_s
 
     @cached_property
     def way_m(self) -> np.ndarray | None:
-        """(p, 2) the way along which progress counts; None without one."""
+        """(p, 2) the reference path, along which progress counts; None without one."""
         return way_of(self.scene)
 
     @cached_property
     def along_way_m(self) -> np.ndarray:
-        """(t,) place along that way; NaN where the ego is away from it, and without one."""
+        """(t,) metres along the reference path; NaN where the ego is too far from it, and without one."""
         if self.way_m is None:
             return np.full(len(self.x_m), np.nan)
         return places_along(self.way_m, self.x_m, self.y_m)
 
     @cached_property
     def comfort(self) -> ComfortSignals:
-        """Accelerations, jerks and turns."""
+        """Accelerations, jerks, yaw rates and yaw accelerations."""
         return comfort_signals(self.speed_mps, self.heading_rad, self.dt_s)
 
     @cached_property
     def box(self) -> Box:
-        """Of the ego, (t,)."""
+        """The box of the ego in each step, (t,) arrays."""
         size = np.ones_like(self.x_m)
         return Box(self.x_m, self.y_m, self.cos, self.sin, 0.5 * self.length_m * size, 0.5 * self.width_m * size)
 
     @cached_property
     def same_level(self) -> np.ndarray:
-        """(t, m) bool, whether another object is on the map, on the level of the ego."""
+        """(t, m) bool, whether another object is on the map, and on the same level as the ego."""
         return self.other_valid & (np.abs(self.other_z_m - self.z_m[:, None]) <= CLEARANCE_M)
 
     @cached_property
@@ -105,9 +105,9 @@ class Drive:
 
     @cached_property
     def overlap_onsets(self) -> np.ndarray:
-        """(t, m) bool, where an overlap begins, also one that ends before the step does. One that is there in the first
-        step of the two counts only after they have been apart."""
-        # The way of the ego in the step, as seen from the other object.
+        """(t, m) bool, whether an overlap begins in a step, including one that ends within it. Boxes that overlap as an
+        object appears have an onset only after they have been apart."""
+        # The displacement of the ego in the step, relative to the other object.
         path_x, path_y = (np.diff(own)[:, None] - np.diff(theirs, axis=0)
                           for own, theirs in ((self.x_m, self.others.x_m), (self.y_m, self.others.y_m)))
         before, after = (self._boxes_of(steps) for steps in (slice(None, -1), slice(1, None)))
@@ -125,7 +125,7 @@ class Drive:
         return grown, self.others.of(steps)
 
     def axle_m(self, axle_share: float = AXLE_SHARE) -> np.ndarray:
-        """(t, 2) the rear axle, which is by a share of the length behind the centre."""
+        """(t, 2) the middle of the rear axle, `axle_share` lengths behind the centre."""
         behind_m = axle_share * self.length_m
         return np.stack([self.x_m - behind_m * self.cos, self.y_m - behind_m * self.sin], axis=1)
 
@@ -162,7 +162,7 @@ class Drive:
 
     @cached_property
     def over_speed_mps(self) -> np.ndarray:
-        """(t,) by how much it is faster than its lane allows."""
+        """(t,) speed above the limit of its lane; 0 where no limit is known."""
         return np.where(self.limit_mps > 0.0, np.maximum(np.abs(self.speed_mps) - self.limit_mps, 0.0), 0.0)
 
     @cached_property

@@ -18,7 +18,7 @@ POSE = ("x_m", "y_m", "heading_rad", "speed_mps")
 LONGEST_DT_S = 10.0
 
 LEAST_STEPS = 2
-"""Steps of the ego from which a speed changes at all."""
+"""Steps of the ego: a change of speed needs two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +131,10 @@ class DrivenScene:
 
 
 def check_step_time(dt_s: Any) -> None:
-    """Rejects what is no time between two steps.
+    """Rejects a time between two steps that is not above 0 and at most `LONGEST_DT_S`.
 
     Raises:
-        ConfigError: as said.
+        ConfigError: it is no such number.
     """
     is_number = isinstance(dt_s, (int, float, np.number)) and not isinstance(dt_s, bool)
     if not is_number or not 0.0 < dt_s <= LONGEST_DT_S:
@@ -142,7 +142,7 @@ def check_step_time(dt_s: Any) -> None:
 
 
 def _check_lines(name: str, lines: Any) -> None:
-    """Rejects what is no sequence of polylines."""
+    """Rejects anything but a sequence of polylines, (p, 3) float."""
     if not isinstance(lines, Sequence):
         raise ConfigError(f"{name} is {a_type(type(lines))}; it must be a sequence of lines")
     for index, line in enumerate(lines):
@@ -150,7 +150,7 @@ def _check_lines(name: str, lines: Any) -> None:
 
 
 def _check_tracks(driven: DrivenScene) -> None:
-    """Rejects tracks that do not fit each other."""
+    """Rejects tracks, sizes and kinds of wrong shapes, or with values out of range."""
     shape = checked_array("x_m", driven.x_m, "f", (None, None)).shape
     valid = checked_array("valid", driven.valid, "b", shape)
     if driven.z_m is None:
@@ -158,7 +158,7 @@ def _check_tracks(driven: DrivenScene) -> None:
     for name in (*POSE, "z_m"):
         check_coordinates(name, checked_array(name, getattr(driven, name), "f", shape)[valid])
 
-    # Sizes and kinds of those that are ever on the map.
+    # Sizes of the objects that are ever on the map, and all kinds.
     present = valid.any(axis=0)
     size_m = checked_array("size_m", driven.size_m, "f", (shape[1], 2))
     low, high = SIZE_RANGE_M

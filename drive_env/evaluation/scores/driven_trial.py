@@ -53,8 +53,8 @@ def driven_scene(scene: Scene, ego: SupportsIndex | None = None) -> DrivenScene:
 def driven_trial(log: TrialLog, agent: SupportsIndex = 0) -> DrivenScene:
     """The drive of an agent in a played trial, until an event stops or removes it.
 
-    The expert is what the log of the scene has of the vehicle, up to the length of a trial. In a scene without a log,
-    the route leads along lanes to the goal of the agent, or straight to it where no lanes do.
+    The expert is the log of the vehicle in the scene, up to the length of a trial. Without a log, there is a route
+    along lanes to the goal of the agent, or straight to it where no lanes lead there.
 
     Args:
         log: with two captures or more. Without `DriveConfig(traffic_controls=True)`, traffic lights and signs do not
@@ -88,7 +88,7 @@ def driven_trial(log: TrialLog, agent: SupportsIndex = 0) -> DrivenScene:
 
 
 def _driven(controls: TrafficControls | None, light: np.ndarray, **tracks: Any) -> DrivenScene:
-    """The drive with the lights and signs that the ego disobeyed; None: none count."""
+    """The drive, with the numbers of lights and signs that the ego disobeyed; 0 if `controls` is None."""
     driven = DrivenScene(**tracks)
     if controls is None or not controls.count:
         return driven
@@ -96,10 +96,10 @@ def _driven(controls: TrafficControls | None, light: np.ndarray, **tracks: Any) 
 
 
 def _with_last_steps(motion: TrialMotion, dt_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """Speeds and validity of all vehicles, in which agents have moved in the step of the event that halted them.
+    """Speeds and validity of all vehicles, in which agents still move in the step of the event that halts them.
 
-    The core sets the speed to 0 then, and removes some of them from the map. The speed is that with which a constant
-    acceleration leads to the pose.
+    The core sets their speed to 0 in that step, and removes some of them from the map. Here the speed is the one to
+    which a constant acceleration over the step leads, given the distance driven.
     """
     speed_mps, valid = motion.speed_mps.astype(np.float64), motion.present.copy()
     for agent in range(motion.driving.shape[1]):
@@ -114,7 +114,7 @@ def _with_last_steps(motion: TrialMotion, dt_s: float) -> tuple[np.ndarray, np.n
 
 
 def _expert_m(roles: Roles, own: int) -> np.ndarray | None:
-    """(f, 2) what the log has of an object; None in a scene without logs."""
+    """(f, 2) where the log has an object, NaN where it is not on the map; None without a log of 2 frames."""
     frames, last = roles.frames, roles.trial_steps + 1
     valid = frames.valid[:last, own]
     if roles.scene.generated or valid.sum() < 2:
@@ -124,7 +124,7 @@ def _expert_m(roles: Roles, own: int) -> np.ndarray | None:
 
 
 def _route_m(roles: Roles, motion: TrialMotion, ego: int) -> np.ndarray:
-    """(r, 2) from where the ego was first to its goal."""
+    """(r, 2) the route from the first place of the ego to its goal."""
     scene, own = roles.scene, int(roles.objects[ego])
     start_m = np.array([motion.x_m[0, ego], motion.y_m[0, ego]], np.float64)
     goal_m = scene.objects.goal_m[own].astype(np.float64)

@@ -1,7 +1,7 @@
-"""Which collisions has the ego, and which are its fault? By the rules of nuPlan and of behavior-bench.
+"""Which collisions does the ego have, and which are its fault? By the rules of nuPlan and of behavior-bench.
 
-Both are those of the core (c/src/step/fault.c), which judges the same during a trial. The tests of both are in their
-published order, and the first that applies decides.
+The core applies the same two rules during a trial (c/src/step/fault.c). The conditions of each are in their published
+order, and the first that applies decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .driven_scene import DrivenScene
 
 STANDING_MPS = 0.05
 BEHIND_COS, IN_FRONT_COS = float(np.cos(np.radians(150.0))), 0.5
-"""Of bearings of 150 and 60 degrees."""
+"""Cosines of bearings of 150 and 60 degrees."""
 
 RUN_INTO_MPS = 0.5
 """The ego runs into an object in front if the two approach each other faster than this."""
@@ -33,10 +33,12 @@ class Collision(NamedTuple):
     """The first contact of the ego with another object.
 
     Attributes:
-        step: of the scene.
-        object: index in the scene. kind: its code.
-        at_fault: by the rule of nuPlan. at_fault_by_bearing: by that of behavior-bench.
-        change_mps: by how much the contact changes the velocity of the ego, if both have one mass and stay together.
+        step: index of the step in the scene.
+        object: index of the other object in the scene.
+        kind: code of its kind.
+        at_fault: whether it is the fault of the ego by the rule of nuPlan.
+        at_fault_by_bearing: whether it is by the rule of behavior-bench.
+        change_mps: change of the velocity of the ego (delta-v), as in a perfectly inelastic collision of equal masses.
     """
 
     step: int
@@ -49,7 +51,7 @@ class Collision(NamedTuple):
 
 @named_arguments
 def collisions(scene: DrivenScene) -> list[Collision]:
-    """The collisions of the ego in the order of their steps, one an object.
+    """The collisions of the ego in the order of their steps, at most one with each object.
 
     Args:
         scene: the drive.
@@ -89,7 +91,7 @@ def _by_bumper(drive: Drive, step: int, other: int) -> bool:
 
 
 def bumper_touches(drive: Drive, step: int, other: int) -> bool:
-    """Whether the front bumper touched another object on the way of the last step, as seen from that object."""
+    """Whether the front bumper overlapped another object during the step, in the frame that moves with that object."""
     before = max(step - 1, 0)
     cos, sin = drive.cos[step], drive.sin[step]
     target = drive.others.of((step, other))

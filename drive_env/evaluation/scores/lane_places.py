@@ -14,16 +14,17 @@ REACH_M = float(lib.DRV_LANE_REACH_M)
 """An ego that is farther from all centre lines is on no lane."""
 
 TURN_COST_M = 1.0
-"""By so many metres per unit of 1 - cos(angle) a lane seems farther away: one against the heading by 2 m."""
+"""Metres added to the distance of a lane, times 1 - cos(angle to the heading): 2 m for a lane against the heading. As
+in the core (c/src/step/lane.c)."""
 
 USUAL_WIDTH_M = 3.5
 """Of lanes of unknown width."""
 
 CLEARANCE_M = float(lib.DRV_LEVEL_HEIGHT_M)
-"""What differs by more in height is on another level."""
+"""Places whose heights differ by more are on different levels."""
 
 CHUNK = 128
-"""Steps that are compared with all segments at a time."""
+"""Steps that are compared with all segments at once: bounds the memory."""
 
 
 class Segments(NamedTuple):
@@ -47,11 +48,11 @@ class Segments(NamedTuple):
     slope: np.ndarray
 
     def of(self, chosen: np.ndarray | slice) -> Segments:
-        """Those of a mask or slice."""
+        """The segments of a mask or slice."""
         return Segments(*(values[chosen] for values in self))
 
     def near(self, x_m: np.ndarray, y_m: np.ndarray, reach_m: float) -> Segments:
-        """Those whose boxes come so near to the box around points."""
+        """The segments whose bounding boxes are within `reach_m` of the bounding box of points."""
         to_x, to_y = self.x_m + self.ahead_x * self.length_m, self.y_m + self.ahead_y * self.length_m
         return self.of((np.maximum(self.x_m, to_x) >= x_m.min() - reach_m)
                        & (np.minimum(self.x_m, to_x) <= x_m.max() + reach_m)
@@ -89,7 +90,7 @@ class ByLine(NamedTuple):
 
 
 def by_line(x_m: np.ndarray, y_m: np.ndarray, z_m: np.ndarray, segments: Segments) -> ByLine:
-    """Where each of the points (n,) is by each of the segments."""
+    """The place of each of n points relative to each segment."""
     shift_x, shift_y = x_m[:, None] - segments.x_m, y_m[:, None] - segments.y_m
     along_m = shift_x * segments.ahead_x + shift_y * segments.ahead_y
     left_m = shift_y * segments.ahead_x - shift_x * segments.ahead_y
@@ -108,7 +109,7 @@ def nearest_m(x_m: np.ndarray, y_m: np.ndarray, segments: Segments) -> np.ndarra
 
 
 def chunks(count: int) -> list[slice]:
-    """The slices of so many steps."""
+    """Slices of at most `CHUNK` that cover `count` steps."""
     return [slice(first, first + CHUNK) for first in range(0, count, CHUNK)]
 
 
@@ -117,9 +118,9 @@ class LanePlaces(NamedTuple):
 
     Attributes:
         lane: index in `DrivenMap.lanes`, -1 for none; where there is none, the others are 0.
-        left_m: from the centre line to the left.
+        left_m: distance from the centre line, positive to the left.
         ahead_x, ahead_y: direction of the lane.
-        cos_error, sin_error: of the heading from the direction of the lane.
+        cos_error, sin_error: of the angle from the direction of the lane to the heading.
     """
 
     lane: np.ndarray
@@ -158,6 +159,6 @@ def _places(segments: Segments, x_m: np.ndarray, y_m: np.ndarray, z_m: np.ndarra
 
 
 def half_width_m(road_map: DrivenMap, lane: np.ndarray) -> np.ndarray:
-    """(t,) half the width of the lanes with these indices, that of a usual one where unknown or for -1."""
+    """(t,) half widths of the lanes with these indices; half of `USUAL_WIDTH_M` where unknown, and for index -1."""
     widths_m = np.append(np.asarray(road_map.width_m, np.float64), 0.0)[lane]
     return 0.5 * np.where(widths_m > 0.0, widths_m, USUAL_WIDTH_M)

@@ -1,4 +1,4 @@
-"""Which red lights and stop signs did a vehicle disobey? By the core's rule, from the states that lights showed."""
+"""Which red lights and stop signs did a vehicle disobey? By the rule of the core, from recorded light states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ...scenes.scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, TrafficContro
 from .drive import Drive
 
 STOPPED_MPS, STOP_ZONE_M = lib.DRV_STOP_CMPS / 100, float(lib.DRV_STOP_ZONE_M)
-"""A vehicle has stopped at a sign if it is slower than this, so near before the line."""
+"""A vehicle stops at a sign if it is slower than `STOPPED_MPS` with the front bumper at most `STOP_ZONE_M` before the
+line."""
 
 
 class Violations(NamedTuple):
@@ -22,7 +23,7 @@ class Violations(NamedTuple):
 
 
 def violations_of(drive: Drive, controls: TrafficControls, light: np.ndarray) -> Violations:
-    """Those of the ego.
+    """The violations of the ego.
 
     Args:
         controls: of c lights and signs; their heights are not considered.
@@ -31,7 +32,7 @@ def violations_of(drive: Drive, controls: TrafficControls, light: np.ndarray) ->
     passes, before = _by_lines(drive, controls)
     is_light, is_sign = (controls.kind == CONTROL_KIND_CODES[name] for name in ("light", "stop"))
 
-    # A step is judged by what lights showed before it; one of several lights that is not red excuses it.
+    # The states at the start of a step count. Crossing the line of a light that is not red excuses those that are red.
     steps = drive.scene.ego_steps
     red = light[steps.start : steps.stop - 1] == LIGHT_STATE_CODES["red"]
     runs_red = (passes & is_light & red).any(axis=1) & ~(passes & is_light & ~red).any(axis=1)

@@ -27,19 +27,19 @@ ALLOWED_COLLISIONS = ((OBJECT_KIND_CODES["vehicle"],), 0), (VULNERABLE, 0), ((OB
 """Kinds of objects, and how many collisions with them leave a score above 0."""
 
 OUTSIDE_M = 0.3
-"""A corner that is so far outside of the drivable area leaves it."""
+"""The ego leaves the drivable area if a corner is this far outside of it."""
 
 LEAST_PROGRESS = 0.2
 LEAST_PROGRESS_M = 2.0
-"""Shorter ways count as this one; an ego that goes back by more has no progress."""
+"""Least progress and least length of the reference path that count; an ego that goes back by more has no progress."""
 
 AGAINST_S = 1.0
 AGAINST_M = (2.0, 6.0)
-"""Ways against the direction of the lane within `AGAINST_S` from which the score is a half and 0."""
+"""Distances driven against the direction of the lane within `AGAINST_S` from which the score is 0.5, and 0."""
 
 LEAST_TIME_S = 0.95
 MAX_OVER_SPEED_MPS = 2.23
-"""The mean excess of speed for which nothing is left of the term."""
+"""The mean excess over the speed limit at which the term is 0."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ class NuplanScore:
 def nuplan_score(scene: DrivenScene) -> NuplanScore:
     """The closed-loop score of nuPlan.
 
-    Whether it is the non-reactive or the reactive one depends on what the others did: replay their logs, or follow
-    rules.
+    It is the non-reactive score if the others replayed their logs, the reactive one if they followed rules.
 
     Args:
         scene: the drive.
@@ -91,7 +90,7 @@ def nuplan_score_of(drive: Drive, collisions: Sequence[Collision], time_to_colli
 
 
 def collision_score(at_fault: Sequence[Collision]) -> float:
-    """The product over kinds of objects; each collision takes an equal share."""
+    """The product over the groups of kinds; each collision of a group takes an equal share of its factor."""
     return math.prod(max(0.0, 1.0 - sum(one.kind in kinds for one in at_fault) / (allowed + 1))
                      for kinds, allowed in ALLOWED_COLLISIONS)
 
@@ -99,8 +98,8 @@ def collision_score(at_fault: Sequence[Collision]) -> float:
 def outside_m(drive: Drive) -> np.ndarray:
     """(t, 4) by how much each corner is outside of the drivable area, 0 or less inside.
 
-    That is the road side of the nearest road edge, and what is within the known width of a lane. Without road edges it
-    is everything.
+    That area is the road side of the nearest road edge, and lanes of known width. Without road edges it is the whole
+    map.
     """
     beyond_m = drive.beyond_edge_m
     widths_m = np.asarray(drive.scene.road_map.width_m)
@@ -122,7 +121,7 @@ def outside_m(drive: Drive) -> np.ndarray:
 
 
 def progress_share(drive: Drive) -> float:
-    """The way of the ego as a share of that of the expert, from 0 to 1; 1 without a way to compare with."""
+    """The progress of the ego as a share of the length of the reference path, from 0 to 1; 1 without such a path."""
     if drive.way_m is None:
         return 1.0
     along_m = drive.along_way_m[~np.isnan(drive.along_way_m)]
@@ -133,11 +132,11 @@ def progress_share(drive: Drive) -> float:
 
 
 def direction_score(drive: Drive) -> float:
-    """1, a half or 0 by the longest way against the direction of the lanes within a second."""
+    """1, 0.5 or 0 by the longest distance driven against the direction of the lanes within a second."""
     along_m = np.zeros(len(drive.x_m))
     places = drive.places
     along_m[1:] = np.diff(drive.x_m) * places.ahead_x[1:] + np.diff(drive.y_m) * places.ahead_y[1:]
-    # A sum over one step more than a second has, as published.
+    # The sum over one step more than a second has, as published.
     count = int(AGAINST_S / drive.dt_s + 1e-6) + 1
     sums_m = np.cumsum(along_m)
     sums_m[count:] -= sums_m[:-count].copy()
@@ -146,5 +145,5 @@ def direction_score(drive: Drive) -> float:
 
 
 def speed_limit_score(drive: Drive) -> float:
-    """1 less the mean excess of speed as a share of `MAX_OVER_SPEED_MPS`, at least 0."""
+    """1 minus the mean excess over the speed limit as a share of `MAX_OVER_SPEED_MPS`, at least 0."""
     return max(0.0, 1.0 - float(drive.over_speed_mps.sum()) * drive.dt_s / (MAX_OVER_SPEED_MPS * drive.duration_s))

@@ -1,4 +1,4 @@
-"""How far did the ego come along the way of the expert, or along its route?"""
+"""How far did the ego get along its reference path: the path of the expert, or else its route?"""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from .driven_scene import DrivenScene
 from .lane_places import Segments, by_line, segments_of_lines
 
 REACH_M = 10.0
-"""Farther from the way, as on another road, there is no progress: two lanes to each side, which lead the same way."""
+"""An ego that is farther from the path, as on another road, has no place along it. Two lanes to each side are near."""
 
 SLACK_M, SLACK_SHARE = 5.0, 2.0
-"""From one step to the next, a place along the way changes by at most `SLACK_M` and this share of the way driven: where
-a way crosses or meets itself, the ego stays on its own part."""
+"""From one step to the next, a place along the path changes by at most `SLACK_M` plus `SLACK_SHARE` times the distance
+driven: where a path crosses itself, the ego stays on the part that it drives along."""
 
 STEP_M = 0.5
-"""Least distance of two points of the expert's way: its position has noise where it stands."""
+"""Least distance of two points of the expert's path: positions of a standing expert have noise."""
 
 
 def way_of(scene: DrivenScene) -> np.ndarray | None:
-    """(p, 2) the way along which progress counts: that of the expert, else the route, else None. It has one point where
-    the expert stands."""
+    """(p, 2) the reference path: that of the expert, else the route, else None. One point if the expert stands."""
     if scene.expert_m is None:
         return scene.route_m if scene.route_m is not None and len(scene.route_m) else None
     points_m = np.asarray(scene.expert_m, np.float64)
@@ -32,12 +31,12 @@ def way_of(scene: DrivenScene) -> np.ndarray | None:
         if np.hypot(*(points_m[index] - points_m[kept[-1]])) >= STEP_M:
             kept.append(index)
     if kept[-1] != len(points_m) - 1 and len(kept) > 1:
-        kept[-1] = len(points_m) - 1  # the way ends where the expert ended
+        kept[-1] = len(points_m) - 1  # the path ends where the expert ended
     return points_m[kept]
 
 
 def length_m(way_m: np.ndarray) -> float:
-    """Of a way."""
+    """The length of a path (p, 2)."""
     return float(np.hypot(*np.diff(np.asarray(way_m, np.float64), axis=0).T).sum())
 
 
@@ -47,7 +46,7 @@ def flat_line(points_m: np.ndarray) -> np.ndarray:
 
 
 def places_along(way_m: np.ndarray, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-    """(t,) metres along a way (p, 2) of its points nearest to the ego; NaN where that is farther than `REACH_M`."""
+    """(t,) metres along a path (p, 2) to its point nearest to the ego; NaN where that is beyond `REACH_M`."""
     segments = segments_of_lines([flat_line(way_m)])
     found = np.full(len(x_m), np.nan)
     if not len(segments.line):
@@ -56,7 +55,7 @@ def places_along(way_m: np.ndarray, x_m: np.ndarray, y_m: np.ndarray) -> np.ndar
     driven_m = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x_m), np.diff(y_m)))])
     last: int | None = None
     for step in range(len(x_m)):
-        # In the first step, a place near the start of the way is preferred to one where it comes by again.
+        # In the first step, a place near the start of the path is preferred to a later part that passes the ego.
         here_m, from_m = (0.0, 0.0) if last is None else (found[last], driven_m[last])
         window_m = SLACK_M + SLACK_SHARE * (driven_m[step] - from_m)
         place = _place(segments, begin_m, float(x_m[step]), float(y_m[step]), here_m, window_m)
@@ -69,7 +68,7 @@ def places_along(way_m: np.ndarray, x_m: np.ndarray, y_m: np.ndarray) -> np.ndar
 
 def _place(segments: Segments, begin_m: np.ndarray, x_m: float, y_m: float, here_m: float,
            window_m: float) -> float | None:
-    """Metres along a way of its nearest point among those within a window, if that is within `REACH_M`."""
+    """Metres along a path to its nearest point at most `window_m` from `here_m`; None if it is not within `REACH_M`."""
     near = slice(int(np.searchsorted(begin_m + segments.length_m, here_m - window_m)),
                  int(np.searchsorted(begin_m, here_m + window_m, side="right")))
     by = by_line(np.array([x_m]), np.array([y_m]), np.zeros(1), segments.of(near))

@@ -1,7 +1,7 @@
 """How fast does a noisy signal change? Savitzky-Golay: polynomials fitted to windows of samples.
 
-As `scipy.signal.savgol_filter` with mode "interp" (arXiv:1808.10489 has the method), which nuPlan uses: also for its
-window of an even number of samples, whose middle lies half a sample after the sample that gets the value.
+The same as `scipy.signal.savgol_filter` with mode "interp" (method: arXiv:1808.10489), which nuPlan uses. This includes
+the window of an even number of samples, whose middle lies half a sample after the sample that gets the value.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ def savitzky_golay(values: np.ndarray, window: int, dt: float = 1.0, derivative:
     Args:
         values: (t,) equally spaced samples, one or more.
         window: number of samples; with fewer values, all of them are one window.
-        dt: between two samples.
+        dt: time between two samples; derivatives are in units of it.
         derivative: 0 for the signal itself.
-        degree: of the polynomials, and at most one less than the samples of a window.
+        degree: of the polynomials; lowered to one less than the number of samples in a window.
     """
     count, window = len(values), min(window, len(values))
     fit = _fit(window, min(degree, window - 1))
@@ -33,7 +33,7 @@ def savitzky_golay(values: np.ndarray, window: int, dt: float = 1.0, derivative:
         first = half - shift
         result[first : first + len(inner)] = inner
 
-    # Near the ends, the polynomials of the first and the last window.
+    # Values near the ends are those of the polynomials of the first and the last window.
     for place in range(half):
         result[place] = values[:window] @ _row(fit, place, derivative)
         result[count - 1 - place] = values[count - window :] @ _row(fit, window - 1 - place, derivative)
@@ -43,7 +43,7 @@ def savitzky_golay(values: np.ndarray, window: int, dt: float = 1.0, derivative:
 
 
 def _fit(window: int, degree: int) -> np.ndarray:
-    """(degree + 1, window) coefficients of the polynomial of least squares, lowest power first, by the samples."""
+    """(degree + 1, window) matrix from samples to coefficients of the least-squares polynomial, lowest power first."""
     powers = np.vander(np.arange(window, dtype=float), degree + 1, increasing=True)
     return np.linalg.pinv(powers)
 

@@ -15,15 +15,15 @@ from ...scenes.scene import ROAD_KIND_CODES, Roads
 from .driven_scene import DrivenMap
 
 _maps: weakref.WeakKeyDictionary[Roads, DrivenMap] = weakref.WeakKeyDictionary()
-"""The maps of roads, which are made once: the trials of a scene share its roads."""
+"""The map of each `Roads`, made once: the trials of a scene share its roads."""
 
 
 def driven_map(scene: Scene) -> DrivenMap:
     """The lanes and road edges of a scene.
 
-    Scenes have no polygons of lanes, so lanes are as wide as the scene says, and 3.5 m where it does not. A lane leads
+    Lanes have the widths of the scene, since scenes have no polygons of lanes; unknown widths stay 0. A lane leads
     through a junction if it begins where lanes fork or ends where they join. Lanes of junctions without a speed limit
-    have the highest one of the lanes before and after. An edge is turned around where more lanes are on its right.
+    have the highest one of the lanes before and after. A road edge with more lanes on its right is reversed.
     """
     if scene.roads not in _maps:
         _maps[scene.roads] = _made(scene)
@@ -63,7 +63,7 @@ def _made(scene: Scene) -> DrivenMap:
 
 
 def _with_lanes_left(edges: list[np.ndarray], lanes: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The edges, of which those are turned around that have more of the lanes nearest to them on their right."""
+    """The edges, reversed where more of the lane points nearest to them are on their right than on their left."""
     if not edges or not any(len(line) for line in lanes):
         return edges
     segments = make_road_edges(edges, published=False).segments

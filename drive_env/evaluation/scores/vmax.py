@@ -1,4 +1,4 @@
-"""What are the scores of V-Max? Its variant of nuPlan's, and its own, which adds red lights and several lanes."""
+"""What are the scores of V-Max? Its variant of the nuPlan score, and its own, with red lights and several lanes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ WEIGHTS = MappingProxyType({**NUPLAN_WEIGHTS, "one_lane": 3.0})
 
 STANDING_MPS = 0.05
 LEAST_WAY_M = 0.5
-"""Where the expert drove less, any progress is enough."""
+"""Where the reference path is shorter, progress is 1."""
 
 HALF_LANE_M = 3.7 / 2 + 0.2
-"""A corner that is farther from the centre line is on another lane: half a lane and a margin."""
+"""A corner that is farther from the centre line is on another lane: half of a lane of 3.7 m, and a margin."""
 
 SEVERAL_LANES_S = (3.4, 5.7)
-"""Times on several lanes up to which the term is 1 and a half. The published code adds the half from 3.0 s on."""
+"""Times on several lanes up to which the term is 1, and 0.5. The published code adds the 0.5 from 3.0 s on."""
 
 TIME_DECIMALS = 6
-"""34 steps of 0.1 s are 3.4 s."""
+"""Decimals to which times are rounded, so that 34 steps of 0.1 s are 3.4 s."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class VmaxScore:
 
     Attributes:
         score: its own score, from 0 to 1.
-        nuplan_score: its variant of nuPlan's.
+        nuplan_score: its variant of the nuPlan score.
         terms: every multiplier and every weighted term by its name, from 0 to 1; see docs/scores.md.
     """
 
@@ -97,8 +97,10 @@ def _on_several_lanes(drive: Drive) -> np.ndarray:
 
 
 def _at_fault(drive: Drive) -> np.ndarray:
-    """(t, m) bool, where a collision at fault begins: with those at rest and with pedestrians and cyclists always, with
-    others if the ego moves and its front bumper is in them, or they are at its side and it is on several lanes."""
+    """(t, m) bool, whether a collision at fault begins.
+
+    Collisions with objects at rest, pedestrians and cyclists always are. Others are if the ego moves, and its front
+    bumper overlaps the object, or the object is not behind and the ego is on several lanes."""
     box = drive.box
     front = boxes_overlap(
         box._replace(x_m=box.x_m + box.half_length_m * box.cos, y_m=box.y_m + box.half_length_m * box.sin,
@@ -112,20 +114,20 @@ def _at_fault(drive: Drive) -> np.ndarray:
 
 
 def _progress(drive: Drive) -> float:
-    """The farthest place along the way of the expert as a share of that."""
+    """The farthest place along the reference path as a share of its length."""
     if drive.way_m is None or (whole_m := length_m(drive.way_m)) < LEAST_WAY_M:
         return 1.0
     return float(np.fmax.reduce(drive.along_way_m, initial=0.0)) / whole_m
 
 
 def _direction(drive: Drive) -> float:
-    """1, a half or 0 by the way in lanes that lead the other way."""
+    """1, 0.5 or 0 by the distance driven in lanes that lead the other way."""
     against_m = float(np.abs(drive.speed_mps)[drive.places.cos_error < 0.0].sum()) * drive.dt_s
     return 1.0 if against_m <= AGAINST_M[0] else 0.5 if against_m <= AGAINST_M[1] else 0.0
 
 
 def _one_lane(drive: Drive) -> float:
-    """1, a half or 0 by the time for which the ego drove on several lanes."""
+    """1, 0.5 or 0 by the time for which the ego drove on several lanes."""
     steps = int((_on_several_lanes(drive) & (drive.speed_mps != 0.0)).sum())
     time_s = round(drive.dt_s * steps, TIME_DECIMALS)
     return 1.0 if time_s <= SEVERAL_LANES_S[0] else 0.5 if time_s <= SEVERAL_LANES_S[1] else 0.0

@@ -14,19 +14,20 @@ from .progress import flat_line
 
 MAX_ACCELERATION_MPS2, MAX_CURVATURE_PER_M = 10.4, 0.3
 SLACK = 1e-3
-"""Above which a step is kinematically infeasible, and the margin of both for rounding errors."""
+"""Limits above which a step is kinematically infeasible, and the tolerance of both for rounding errors."""
 
 SLOW_MPS = 0.6
-"""Slower steps have no curvature."""
+"""In slower steps the curvature counts as 0."""
 
 WRONG_WAY_M = 3.5
-"""An ego so far from all lanes that it can drive along drives the wrong way."""
+"""An ego at least this far from all lanes that it can drive along drives the wrong way."""
 
 OFF_ROUTE_M, FARTHER_M = 5.0, 2.0
-"""It is off its route if it is farther away from it, or by so much farther than from another lane."""
+"""The ego is off its route if it is more than `OFF_ROUTE_M` from it, or more than `FARTHER_M` farther from it than from
+the nearest lane that it can drive along."""
 
 START_M, START_COS = 5.0, 0.5
-"""Lanes on which it may have started: so near, and within 60 degrees of its heading."""
+"""Lanes on which the ego may have started: within `START_M` of it, and within 60 degrees of its heading."""
 
 
 class StepMetric(NamedTuple):
@@ -42,16 +43,16 @@ class StepMetric(NamedTuple):
 
 
 class WaymaxMetrics(NamedTuple):
-    """The metrics of the t steps in which the ego is on the map.
+    """The metrics of the t steps in which the ego is on the map. The route is the path of the expert, else `route_m`.
 
     Attributes:
         overlap: 1 where its box overlaps that of another object.
         offroad: 1 where a corner is beyond the nearest road edge.
-        log_divergence: metres from where the expert was in that step.
-        kinematic_infeasibility: 1 where the motion since the step before is none of a vehicle.
-        wrong_way: metres from the nearest lane that it can drive along, 0 up to 3.5.
-        off_route: metres from the route, 0 as long as it is on it.
-        progression: 0 at the start of the expert, 1 at its end.
+        log_divergence: distance in m from the expert in the same step.
+        kinematic_infeasibility: 1 where the motion since the step before exceeds the limits of vehicles.
+        wrong_way: distance in m from the nearest lane that it can drive along, or from the route; 0 below 3.5.
+        off_route: distance in m from the route; 0 as long as it is on it.
+        progression: place along the route, from 0 at its start to 1 at its end.
     """
 
     overlap: StepMetric
@@ -65,7 +66,7 @@ class WaymaxMetrics(NamedTuple):
 
 @named_arguments
 def waymax_metrics(scene: DrivenScene) -> WaymaxMetrics:
-    """The metrics of Waymax, of the ego.
+    """The metrics of Waymax for the ego.
 
     Args:
         scene: the drive.
@@ -103,7 +104,7 @@ def _where_finite(values: np.ndarray) -> StepMetric:
 
 
 def _kinematic_infeasibility(drive: Drive) -> StepMetric:
-    """By the acceleration and the curvature that lead from one step to the next."""
+    """Whether the acceleration or the curvature from one step to the next exceeds its limit."""
     speed_mps, dt_s = np.abs(drive.speed_mps), drive.dt_s
     acceleration = np.diff(speed_mps) / dt_s
     turn_rad = (np.diff(drive.heading_rad) + np.pi) % (2.0 * np.pi) - np.pi
@@ -152,7 +153,7 @@ def _distances(drive: Drive, route: Segments, lanes: Segments) -> tuple[StepMetr
 
 
 def _progression(drive: Drive, route: Segments) -> StepMetric:
-    """Metres along the way of the expert as a share of those at its end."""
+    """Metres along the route as a share of its length."""
     if drive.way_m is None:
         return _where_finite(np.full(len(drive.x_m), np.nan))
     if not len(route.line):

@@ -37,7 +37,7 @@ SOCKET = "socket"
 SPEED_SHARE, HEADWAY_S = (0.3, 0.8), (1.0, 3.0)
 
 ROUTE_RANGE_M = (100.0, 260.0)
-"""Farther, at 13.9 m/s and with stops, takes more than the 40 s of a trial. On short maps, any goal is drawn."""
+"""A longer route, at 13.9 m/s and with stops, takes more than the 40 s of a trial. On short maps, any goal is drawn."""
 
 AHEAD_M, AHEAD_SHARE = (45.0, 100.0), 1 / 3
 """Least distance on streets ahead of a car: `AHEAD_SHARE` of the longest on the map, clamped to the range `AHEAD_M`."""
@@ -93,7 +93,7 @@ def _spec(at, block):
 
 
 def text_of(specs: Sequence[BlockSpec]) -> str:
-    """The argument that means these blocks."""
+    """The shortest `blocks` argument that gives these specs."""
     if all(spec == BlockSpec(spec.letter) for spec in specs):
         return repr("".join(spec.letter for spec in specs))
     return repr([(spec.letter, dict(spec.values) | ({} if spec.socket is None else {SOCKET: spec.socket}))

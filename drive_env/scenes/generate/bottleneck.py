@@ -34,7 +34,7 @@ EXIT_M = 60.0
 """Road beyond the neck, where the goals are."""
 
 TOLL_LIMIT_MPS = 3.0
-"""That of MetaDrive's tollgate."""
+"""Speed limit of MetaDrive's tollgate."""
 
 SPEED_SHARE, HEADWAY_S = (0.3, 0.8), (1.0, 3.0)
 

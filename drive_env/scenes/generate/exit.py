@@ -45,7 +45,7 @@ SPEED_SHARE, HEADWAY_S = (0.6, 1.0), (1.0, 3.0)
 
 def build(rng: Rng, agents: int, lanes: int, exit_after_m: float, parallel_m: float, taper_m: float,
           ramp_radius_m: float, lane_width_m: float, speed_limit_mps: float, ramp_limit_mps: float) -> Parts:
-    """It is drawn which cars leave, and on which lanes they start. The others have their goals on any lane."""
+    """Which cars leave, and on which lanes they start, is drawn. The others have their goals on any lane."""
     # The highway in four parts: before the exit lane, beside its taper, beside the lane, and beyond it.
     roads, middle = LaneMap(), Path(Pose(0.0, 0.0, 0.0), (line(exit_after_m + taper_m + parallel_m + AFTER_M),))
     ends_m = [0.0, exit_after_m, exit_after_m + taper_m, exit_after_m + taper_m + parallel_m, middle.length_m]

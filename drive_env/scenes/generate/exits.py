@@ -17,7 +17,7 @@ from .roadnet import CURB_GAP_M, END_CAP_M, on_grid, roads_of
 
 DEFAULT_AGENTS = 1
 
-DIFFICULTY = "Which of the exits is the goal is hidden: what one trial finds out has to be remembered in the next one."
+DIFFICULTY = "Which exit is the goal is hidden: what one trial reveals has to be remembered in the next one."
 
 PARAMETERS = {
     "exits": Parameter(3, "exits", "roads that leave the junction, each with a candidate goal", 2, 5),
@@ -36,7 +36,7 @@ TURN_M = 8.0
 """Radius of the lane centre in a turn."""
 
 BOX_M = 7.0
-"""From the centre of the junction to the lanes that lead to it; a turn of `TURN_M` fits inside."""
+"""From the centre of the junction to the ends of its streets' lanes; a turn of `TURN_M` fits inside."""
 
 CORNER_M = 0.5
 """Additional distance of the curbs: turns cut the corners of the road edge, which would be inside their lanes."""

@@ -27,10 +27,10 @@ PARAMETERS = {
 }
 
 BEND_RADIUS_M = 600.0
-"""Of the middle of the road. At 34.6 m/s the lateral acceleration is 2 m/s2."""
+"""Radius of the middle of the road. At 34.6 m/s the lateral acceleration is 2 m/s2."""
 
 ROUTE_RANGE_M = (300.0, 500.0)
-"""10 to 17 s at 30 m/s. On a road of less than 600 m, both ends of the range are proportionally lower."""
+"""Routes of 10 to 17 s at 30 m/s. On a road of less than 600 m, both ends of the range are proportionally lower."""
 
 SPEED_SHARE, HEADWAY_S = (0.6, 1.0), (1.0, 3.0)
 

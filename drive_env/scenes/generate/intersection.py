@@ -19,7 +19,7 @@ DEFAULT_AGENTS = 32
 TRIAL_STEPS = 600
 """32 cars block each other for long; with lights, a cycle takes up to 55 s."""
 
-DIFFICULTY = "All cars cross one junction, which has no lights or signs, in both directions."
+DIFFICULTY = "All cars cross one junction without lights or signs, from four sides."
 
 PARAMETERS = {
     "arm_length_m": Parameter(72.0, "m", "length of the lanes of every arm", 24.0, 400.0),

@@ -23,7 +23,7 @@ GREEN_RANGE_S = (5.0, 8.0)
 """Duration of the green of an arm, so that a trial of 20 s has at least one change."""
 
 REACTION_S, COMFORTABLE_BRAKING_MPS2 = 1.0, 3.048
-"""Of a driver who sees yellow; the second is 10 feet/s2."""
+"""Reaction time and deceleration of a driver who sees yellow; 3.048 m/s2 are 10 feet/s2."""
 
 LONGEST_CAR_M = 6.1
 """20 feet."""
@@ -41,7 +41,7 @@ def yellow_s(speed_mps: float) -> float:
 
 
 def all_red_s(speed_mps: float, crossing_m: float) -> float:
-    """Time in which a car that passed the line at this speed leaves a junction of this width, by the ITE, too."""
+    """Time in which a car that passed the line at this speed leaves a junction of this width, also by the ITE."""
     return (crossing_m + LONGEST_CAR_M) / speed_mps
 
 
@@ -80,7 +80,7 @@ def light_programs(rng: Rng, count: int, speed_mps: float, crossing_m: float) ->
 
 
 def controls_of(controls: Sequence[Control]) -> TrafficControls:
-    """The same as arrays of one frame."""
+    """The controls as arrays, of one frame."""
     count = len(controls)
     phases = [phase for control in controls for phase in control.phases]
     return TrafficControls(

@@ -29,13 +29,13 @@ BEFORE_M, AFTER_M = 120.0, 150.0
 """Highway before the ramp joins it, and beyond the end of its lane."""
 
 STRAIGHT_M = 20.0
-"""Of the ramp, before its bend."""
+"""Length of the ramp before its bend."""
 
 RAMP_STARTS_M, LANE_STARTS_SHARE = 80.0, 0.3
 """Cars start on the last metres of the ramp and on this share of its lane: farther cars would not arrive in 20 s."""
 
 GOAL_M = 130.0
-"""By how much routes are longer than the lane of the ramp, at most."""
+"""Most by which a route is longer than the lane of the ramp and its taper."""
 
 MAIN_SPEED_SHARE, MAIN_HEADWAY_S = (0.7, 1.0), (1.5, 4.0)
 RAMP_SPEED_SHARE, RAMP_HEADWAY_S = (0.7, 1.0), (1.0, 2.0)

@@ -19,7 +19,7 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 1
 
-DIFFICULTY = "Behind which van the pedestrian stands is hidden, and seen too late to pass."
+DIFFICULTY = "Behind which van a pedestrian waits is hidden until it is too late to drive around that van."
 
 PARAMETERS = {
     "vans": Parameter(3, "vans", "places where a pedestrian may step out", 2, 5),
@@ -31,7 +31,7 @@ GAP_M, GAP_RANGE_M = 12.0, (9.0, 15.0)
 """Street before, between and after the loops: the mean, and the range before they are scaled to it."""
 
 RISE_M = 4.0
-"""Of the loops; see `Fork`."""
+"""`Fork.rise_m` of the loops."""
 
 VAN_M, PEDESTRIAN_M = (5.0, 2.0, 2.2), (1.8, 0.6, 1.8)
 """Length, width and height of a van, and of a pedestrian with a bicycle, which blocks the lane: beside it there is less

@@ -22,7 +22,7 @@ JOINT_M = 1e-6
 """Lanes that are linked have no gap between them."""
 
 CELL_M = 4.0
-"""Of the grid in which strips are found; about their width."""
+"""Cell size of the grid in which strips are found; about their width."""
 
 PIECE_M = 1.0
 """Boundaries are tested at least this often: shorter gaps between lanes are no gaps."""

@@ -23,7 +23,7 @@ TOUCH_M = 0.5
 """Rectangles overlap if they do so by more than this: less is a corner of a piece of a bend where two blocks join."""
 
 CELL_M = 10.0
-"""Of the grid in which overlaps are searched: two rectangles whose centres are farther apart do not overlap."""
+"""Cell size of the grid for the search of overlaps: two rectangles whose centres are farther apart do not overlap."""
 
 
 class Rectangles(NamedTuple):
@@ -79,7 +79,7 @@ def caps(roads: LaneMap, starts: Iterable[int], ends: Iterable[int]) -> Rectangl
 
 
 def overlap(one: Rectangles, other: Rectangles) -> bool:
-    """Whether any rectangle of one set overlaps one of the other, by the theorem of separating axes."""
+    """Whether any rectangle of one set overlaps one of the other, by the separating axis theorem."""
     here, there = _near(one.centre_m, other.centre_m)
     if not len(here):
         return False

@@ -56,7 +56,7 @@ POLICY = "parking"
 """The rule-based policy that parks and reverses."""
 
 LENGTH_RANGE_M, WIDTH_RANGE_M = (3.8, 4.5), (1.7, 1.9)
-"""Of the cars, which fit into the smallest bay."""
+"""Sizes of the cars, which fit into the smallest bay."""
 
 LANE_M, BAY_LANE_M = 3.5, 2.0
 """Widths of the lane of the aisle, and of those into bays and out of them."""
@@ -66,7 +66,7 @@ TURN_PITCHES = 1.76
 no other one ends, so that the lanes of the aisle between these places are not too short."""
 
 ANGLE_RAD = math.pi / 3
-"""Of angled bays."""
+"""Angle between an angled bay and the aisle."""
 
 LANE_END_M = 2.0
 """From the middle of a bay to the end of its lane."""
@@ -88,7 +88,7 @@ OFF_MIDDLE_M, OFF_HEADING_RAD = (0.3, 0.08), 0.02
 also no farther than they fit."""
 
 TILT_M = 0.02
-"""By which a corner of a car that is off the direction of its bay is farther ahead, at most."""
+"""Most by which a corner of a car is farther ahead because the car is off the direction of its bay."""
 
 
 class Bay(NamedTuple):

@@ -39,10 +39,11 @@ CLEAR_HALF_M, CLEAR_M = 2.4, 4.0
 centre of another lane. Cars of up to 1.1 times the largest size at clear places of different lanes do not touch."""
 
 GOAL_DISTANCE_M = 20.0
-"""Least straight-line distance: a goal across the street, a long drive away, could be reached by accident."""
+"""Least straight-line distance from a start to its goal: a goal across the street, a long drive away, could be reached
+by accident."""
 
 GOAL_CLEAR_M = 6.0
-"""From a goal to every start."""
+"""Least distance from a goal to every start."""
 
 CHANGE_M = 50.0
 """Least route to a goal on another lane of the same street, for a lane change."""
@@ -51,7 +52,7 @@ BRAKING_MPS2, STANDING_GAP_M = 2.0, 1.0
 """A car can stop, at this rate, before the end of its lane, and with this gap behind one that brakes as hard."""
 
 LATERAL_MPS2 = 2.0
-"""Comfortable in a bend."""
+"""Lateral acceleration that is comfortable in a bend."""
 
 
 class Span(NamedTuple):

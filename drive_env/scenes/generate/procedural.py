@@ -14,7 +14,7 @@ DEFAULT_AGENTS = block_map.DEFAULT_AGENTS
 TRIAL_STEPS = 400
 """Cars wait at junctions and yield lines, and drive up to 220 m."""
 
-DIFFICULTY = "Another map for every seed: bends, ramps, crossings and roundabouts."
+DIFFICULTY = "A different map for every seed: bends, ramps, crossings and roundabouts."
 
 PARAMETERS = {"blocks": Parameter(3, "blocks", "blocks after the first road", 1, 10), **block_map.PARAMETERS}
 
@@ -25,7 +25,7 @@ def build(rng: Rng, agents: int, blocks: int, lanes: int, lane_width_m: float, s
 
 
 def _letter(rng: Rng) -> str:
-    """A letter, by its probability."""
+    """A letter, drawn by its probability."""
     share, letters = float(rng.uniform(0.0, 1.0, 1)[0]), [letter for letter in BLOCKS if BLOCKS[letter].probability]
     for letter in letters:
         share -= BLOCKS[letter].probability

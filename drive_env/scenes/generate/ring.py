@@ -37,7 +37,7 @@ class Touch(NamedTuple):
 
     @property
     def angle_rad(self) -> float:
-        """By which it turns."""
+        """Angle by which it turns."""
         return math.pi / 2 - self.past_rad
 
     def beside_m(self, ahead_m: np.ndarray) -> np.ndarray:
@@ -155,7 +155,7 @@ class Ring(NamedTuple):
                            self.speed_limit_mps)
 
     def _add_island(self, roads, arm):
-        """The splitter island: a triangle with rounded sides, between entry, exit and ring; none where it were tiny."""
+        """The splitter island: a triangle with rounded sides, between entry, exit and ring; none if that is tiny."""
         frame = self.centre._replace(heading_rad=self.headings_rad[arm])
         base_m = self.radius_m + self.lane_width_m / 2 + ISLAND_GAP_M
         # Beyond its tip, an arc is closer to the street's lane than `ISLAND_GAP_M`.

@@ -16,7 +16,7 @@ from .roadnet import EAST, HEADING_RAD, NORTH, RIGHT_TURN_M, SPEED_LIMIT_MPS
 from .traffic import START_SPEED_MPS
 
 RING_RADIUS_M, ARC_RADIUS_M = 12.0, 10.0
-"""Of the smallest roundabout, since two of them must fit between junctions that are 43 m apart."""
+"""Those of the smallest roundabout, since two of them must fit between junctions that are 43 m apart."""
 
 RING_LIMIT_MPS = 6.0
 """At 12 m the lateral acceleration is 3 m/s2."""

@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Rng:
-    """Random numbers that depend on the seed alone, on every platform and numpy version."""
+    """Random numbers that depend only on the seed: the same on every platform and with every numpy version."""
 
     def __init__(self, seed: int):
         self._raw = np.random.PCG64(seed).random_raw

@@ -35,7 +35,7 @@ RING_LIMIT_MPS = 7.0
 SPEED_SHARE, HEADWAY_S = (0.4, 0.7), (1.0, 3.0)
 
 GOALS_M = (8.0, 30.0)
-"""On the streets that lead away."""
+"""Distances of goals from the starts of the streets that lead away from the ring."""
 
 ROUTE_RANGE_M = (40.0, 115.0)
 """Farther than that, at 7 m/s on the ring, takes more than the 20 s of a default trial. Where it excludes all goals, on

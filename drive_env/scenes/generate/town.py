@@ -17,7 +17,7 @@ from .traffic import TrafficSpec, populate
 DEFAULT_AGENTS = 32
 """So that a single agent has traffic."""
 
-DIFFICULTY = "Turns at junctions without lights or signs, among cars whose ways cross."
+DIFFICULTY = "Turns at junctions without lights or signs, among cars whose paths cross."
 
 PARAMETERS = {
     "blocks": Parameter((2, 2), "blocks", "blocks from west to east and from south to north", 1, 6),

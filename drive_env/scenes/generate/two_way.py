@@ -55,7 +55,7 @@ BEYOND_M = 5.0
 """From where the last slow vehicle is after `LOG_S` to the first goal that needs overtaking: agents have to pass it."""
 
 GOAL_ROOM_M = 8.0
-"""In which a goal is drawn."""
+"""Length of road in which a goal is drawn."""
 
 
 def build(rng: Rng, agents: int, length_m: float, slow: int, lane_width_m: float, speed_limit_mps: float,

@@ -18,7 +18,7 @@ from .trig import direction_rad
 DEFAULT_AGENTS = 6
 """Three in each direction."""
 
-DIFFICULTY = "Cars that turn round need a gap in the oncoming traffic."
+DIFFICULTY = "Cars that turn around need a gap in the oncoming traffic."
 
 PARAMETERS = {
     "lanes": Parameter(1, "lanes", "lanes each way; U-turns lead from the left one to the left one", 1, 3),
@@ -41,7 +41,7 @@ NOSE_GAP_M = 0.05
 SPEED_SHARE, HEADWAY_S = (0.4, 0.8), (1.0, 3.0)
 
 FIRST_GOAL_M = 8.0
-"""Behind the gap."""
+"""From the gap to the first goal."""
 
 
 def build(rng: Rng, agents: int, lanes: int, arm_m: float, radius_m: float, gap_m: float, lane_width_m: float,

@@ -1,4 +1,4 @@
-"""Has every score a row in the table, and are distances over infractions sums over sums?"""
+"""Does every score have a row in the table, and is the distance per infraction a ratio of sums?"""
 
 import math
 

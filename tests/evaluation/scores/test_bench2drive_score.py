@@ -17,7 +17,7 @@ def test_the_whole_way_without_infractions_is_a_success():
 @pytest.mark.parametrize("kind, factor", [(1, 0.6), (2, 0.5), (3, 0.6), (4, 0.65)])
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_collision_takes_the_factor_of_what_is_hit(kind, factor, count):
-    """Whoever is at fault: one of them runs into the rear of the ego."""
+    """Whoever is at fault: one of the objects runs into the rear of the ego."""
     others = [moving(30.0 + 20.0 * index, kind=kind, size_m=(0.6, 0.6)) for index in range(count - 1)]
     others.append(moving(-8.0, speed_mps=11.0, kind=kind, size_m=(0.6, 0.6)))
     score = bench2drive_score(driven(10.0, others=others))

@@ -1,4 +1,4 @@
-"""How soon do boxes meet that keep their velocities? Gaps over closing speeds, and who counts."""
+"""How soon do boxes at constant velocity collide? Gaps over closing speeds, and which objects count."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_a_crossing_vehicle_counts_if_both_are_there_at_one_time():
 
 
 def test_a_vehicle_at_a_side_counts_only_between_lanes_or_in_a_junction():
-    """It comes nearer from the left. The ego, 2 m wide, has 0.75 m to each side in a lane of unknown width."""
+    """The vehicle approaches from the left. The ego, 2 m wide, has 0.75 m to each side in a lane of unknown width."""
     beside = moving(1.0, 4.0, -0.3, 10.4)
     assert np.isinf(nuplan_s(driven(10.0, steps=2, others=[beside]))[0])
     assert np.isinf(nuplan_s(driven(10.0, steps=2, y_m=0.74, others=[beside]))[0])
@@ -54,7 +54,7 @@ def test_a_vehicle_at_a_side_counts_only_between_lanes_or_in_a_junction():
 @pytest.mark.parametrize("bearing_deg, counts", [(29.0, True), (31.0, False)])
 @pytest.mark.parametrize("times_s, axle_m, none_s", [(nuplan_s, 1.2, np.inf), (vmax_s, 1.6, 5.0)])
 def test_a_crossing_vehicle_counts_up_to_30_degrees_from_the_rear_axle(bearing_deg, counts, times_s, axle_m, none_s):
-    """It would be in the way of the ego after 1.9 s."""
+    """It would cross the path of the ego after 1.9 s."""
     aside_m = 20.0 * np.tan(np.radians(bearing_deg))
     crossing = moving(20.0 - axle_m, -aside_m, np.pi / 2, aside_m / 1.9)
     assert (times_s(driven(10.0, steps=2, others=[crossing]))[0] < none_s) == counts
@@ -115,7 +115,7 @@ def test_no_pair_is_left_out():
 
 
 def square(scene, step, index, times_s):
-    """(times, 4, 2) corners of a box that moves on."""
+    """(times, 4, 2) corners of a box that moves at constant velocity."""
     heading = scene.heading_rad[step, index]
     turn = np.array([[np.cos(heading), -np.sin(heading)], [np.sin(heading), np.cos(heading)]])
     local = np.array([[2, 1], [-2, 1], [-2, -1], [2, -1]]) @ turn.T
@@ -124,7 +124,7 @@ def square(scene, step, index, times_s):
 
 
 def apart_by_no_side(one, two):
-    """Whether no line along a side of one box has the other box beyond it."""
+    """Whether no side of one box separates it from the other box."""
     for box, other in ((one, two), (two, one)):
         for side in range(4):
             start, step = box[side], box[(side + 1) % 4] - box[side]

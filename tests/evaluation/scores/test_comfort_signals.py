@@ -1,4 +1,4 @@
-"""Are accelerations, jerks and turns of a drive what mechanics says, and are the bounds those of nuPlan?"""
+"""Are accelerations, jerks and yaw rates those of known motions, and are the bounds those of nuPlan and V-Max?"""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_a_speed_that_grows_with_the_square_of_time_has_a_constant_jerk():
 
 
 def test_signals_are_those_of_the_published_weights():
-    """Of an uneven drive, away from its ends: 8 samples for accelerations, 15 more for jerks, 5 for turns."""
+    """Of an uneven drive, away from its ends: 8 samples for accelerations, 15 more for jerks, 5 for yaw rates."""
     speed_mps, heading_rad = 10.0 + np.sin(3.0 * TIME_S), 0.2 * np.cos(2.5 * TIME_S)
     found, inner = signals(speed_mps, heading_rad), slice(15, -15)
 

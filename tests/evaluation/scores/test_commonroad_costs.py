@@ -32,7 +32,7 @@ def test_accelerations_and_jerks_are_integrated():
 
 
 def test_the_wheel_angle_is_that_of_a_circle():
-    """Of a radius of 20 m; the ego stays beside it, as only its heading counts."""
+    """The heading turns as on a circle of 20 m; the positions stay on a line, since only the heading counts."""
     found = partial(8.0, heading_rad=8.0 / 20.0 * TIME_S)
     assert found["SA"] == pytest.approx(math.atan(0.6 * LENGTH_M / 20.0) ** 2 * 15)
     assert found["SR"] == pytest.approx(0.0, abs=1e-12) and found["Jlat"] == pytest.approx(0.0, abs=1e-12)
@@ -40,7 +40,7 @@ def test_the_wheel_angle_is_that_of_a_circle():
 
 
 def test_a_rate_of_the_wheel_angle_is_integrated():
-    """The heading of a clothoid: the lateral acceleration grows by a constant jerk."""
+    """The heading is that on a clothoid, so the lateral jerk is constant."""
     found = partial(10.0, heading_rad=0.5 * 0.02 * TIME_S**2)
     assert found["Jlat"] == pytest.approx((10.0 * 0.02) ** 2 * 15, rel=0.02)
     assert found["SR"] == pytest.approx((0.6 * LENGTH_M * 0.002) ** 2 * 15, rel=0.02)

@@ -1,4 +1,4 @@
-"""Is bad input refused with the value found, and does only what is on the map count?"""
+"""Is wrong input refused with the value found, and do only objects on the map count?"""
 
 import dataclasses
 
@@ -69,7 +69,7 @@ def without_nan(scores):
 
 
 def test_what_is_not_on_the_map_has_no_effect():
-    """Values of steps in which an object is not valid are never read, nor is an object that never is."""
+    """Values in steps in which an object is not valid are never read, nor is anything of an object that never is."""
     scene = driven(9.0, others=[moving(40.0, 3.5, speed_mps=4.0)])
     ghost = {name: np.pad(getattr(scene, name), ((0, 0), (0, 1)), constant_values=np.nan)
              for name in ("x_m", "y_m", "heading_rad", "speed_mps", "z_m")}

@@ -95,7 +95,7 @@ def test_without_lanes_the_route_is_straight():
 
 @pytest.mark.parametrize("response", ["stop", "remove"])
 def test_the_drive_ends_with_the_event_and_has_its_speed(response):
-    """A car that coasts at 10 m/s into one that stands: the core sets its speed to 0, or takes it from the map."""
+    """A car coasts at 10 m/s into one that stands: the core sets its speed to 0, or removes it from the map."""
     scene = stage([driver(speed_mps=10.0), standing(30, 20.3, 0.0)])
     batch = batch_of(scene, on_collision=response, trial_steps=29)
     log = TrialLog(batch)
@@ -137,7 +137,7 @@ def test_unknown_agents_and_objects_are_refused():
 
 @pytest.mark.parametrize("name", ["town", "intersection", "highway", "roundabout", "gates", "parking"])
 def test_all_lanes_of_a_scene_are_on_the_left_of_its_road_edges(name):
-    """Also where its edges lead in both directions."""
+    """Also where its road edges have both directions."""
     road_map = driven_map(generate_scene(name, seed=2))
     points_m = np.ascontiguousarray(np.concatenate(road_map.lanes).T.astype(np.float32))
     beyond_m = signed_distance_to_edges(points_m, make_road_edges(list(road_map.road_edges), published=False))
@@ -157,7 +157,7 @@ def test_lanes_of_junctions_are_those_that_fork_or_join():
 
 
 def test_a_played_drive_has_a_score():
-    """And what the others do alone tells the non-reactive score from the reactive one."""
+    """The non-reactive and the reactive score differ only in what the others do."""
     scene = scene_of([LANE], [straight(8.0, 8.0), straight(8.0, 8.0, start_m=-25.0)])
     for others in ("replay", "idm"):
         batch, log = played(scene, 60, control=[0], others=others)

@@ -49,7 +49,7 @@ def test_what_the_light_showed_before_the_step_counts(turns_red, wanted):
 
 @pytest.mark.parametrize("line", [(50.0, -2.0, 50.0, 2.0), (50.0, 6.0, 50.0, 2.1), (200.0, 2.0, 200.0, -2.0)])
 def test_lines_for_others_and_beyond_the_drive_are_not_crossed(line):
-    """For the oncoming traffic, beside the way, and beyond its end."""
+    """Lines for oncoming traffic, beside the path of the ego, and beyond its end."""
     assert violations(("light", line, "red"), ("stop", line, "off")) == (0, 0)
 
 

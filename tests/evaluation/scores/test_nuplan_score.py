@@ -1,4 +1,4 @@
-"""Is the closed-loop score of nuPlan the one of its definition? Drives whose terms are known."""
+"""Does the closed-loop score of nuPlan follow its definition? Drives whose terms are known."""
 
 import math
 
@@ -105,7 +105,7 @@ def test_an_oncoming_lane_is_driven_against_its_direction():
     road_map = straight_map(lanes=[line((-500.0, 0.0), (1000.0, 0.0)), oncoming])
     assert terms_of(10.0, y_m=0.0, road_map=road_map)["driving_direction"] == 1.0
     assert terms_of(10.0, y_m=3.5, road_map=road_map)["driving_direction"] == 0.0
-    # A little beyond the middle, the own lane still counts.
+    # A little beyond the line between the lanes, the ego still counts as on its own lane.
     assert terms_of(10.0, y_m=1.9, road_map=road_map)["driving_direction"] == 1.0
 
 
@@ -121,7 +121,7 @@ def test_a_fifth_of_the_expert_s_way_is_progress(share, score):
     (0.0, 1.5, 1.0), (0.0, 4.0, 0.5), (-1.9, 4.0, 0.5), (-2.1, 4.0, 0.0), (-2.1, 0.0, 1.0)])
 def test_short_ways_count_as_2_m_and_ways_back_as_none(own_m, expert_m, wanted):
     scene = driven(own_m / 15.0, expert_mps=expert_m / 15.0)
-    if expert_m:  # from the middle of the way, so that there is a place behind
+    if expert_m:  # from the middle of the path, so that it has a part behind the ego
         expert = scene.expert_m.copy()
         expert[0, 0] = -4.0
         scene = driven(own_m / 15.0, expert_mps=expert_m / 15.0, expert_m=expert)
@@ -136,7 +136,7 @@ def test_the_route_takes_the_place_of_an_expert_and_without_both_there_is_nothin
 
 
 def test_the_end_of_a_lap_is_not_its_start():
-    """Of an ego that drives 1 m farther than the expert, who comes round to where both began."""
+    """The expert drives a loop back to its start; the ego drives 1 m farther."""
     angle = np.linspace(0.0, 2.0 * np.pi, 151)
     lap = driven(12.0, expert_m=30.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1))
     further = angle * (1.0 + 1.0 / (60.0 * np.pi))

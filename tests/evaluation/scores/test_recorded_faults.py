@@ -57,8 +57,8 @@ def played_badly(scene, response, steps=100, seed=0):
 
 @pytest.mark.parametrize("response", ["stop", "remove"])
 def test_scores_of_bad_drivers_equal_the_metrics_of_the_core(response):
-    """But for faults where an agent is as near to one lane as to another, and of several contacts in one step, of which
-    the core judges the first one."""
+    """But for faults where an agent is equally near to two lanes, and of several contacts in one step, of which the
+    core judges the first one."""
     rows = played_badly(generate_scene("intersection", seed=0, control="lights"), response)
     assert len(rows) > 30
     for name in ("collision", "offroad"):
@@ -84,8 +84,8 @@ def test_stop_signs_that_are_passed_count_as_in_the_core():
 
 @pytest.mark.parametrize("left_m, at_fault", [(0.75, True), (0.5, False)])
 def test_a_bearing_above_150_degrees_is_behind(left_m, at_fault):
-    """A cyclist of 0.6 m runs into the rear of an ego between lanes: 1 m behind the rear axle, and so far to the left,
-    it is at 143 and at 153 degrees."""
+    """A cyclist, 0.6 m long and wide, runs into the rear of an ego between lanes. 1 m behind the rear axle and
+    `left_m` to its left, it has a bearing of 143 or 153 degrees."""
     cyclist = moving(-12.2, 1.2 + left_m, speed_mps=6.0, kind=3, size_m=(0.6, 0.6))
     one, = collisions(driven(2.0, y_m=1.2, others=[cyclist]))
     assert one.at_fault is at_fault
@@ -109,7 +109,7 @@ def test_an_object_that_appears_in_the_box_of_the_ego_has_no_collision():
 
 
 def test_a_contact_between_two_steps_is_a_collision():
-    """An object of 0.6 m crosses the box of the ego, 2 m wide, by 4 m a step: at no step is it in the box."""
+    """An object of 0.6 m crosses the box of the ego, 2 m wide, at 4 m a step: the boxes overlap at no step."""
     scene = driven(0.0, others=[moving(0.0, -10.5, np.pi / 2, 40.0, size_m=(0.6, 0.6))])
     assert {-2.5, 1.5} <= set(scene.y_m[:, 1].round(6)) and [one.step for one in collisions(scene)] == [3]
     beside = driven(0.0, others=[moving(2.5, -10.5, np.pi / 2, 40.0, size_m=(0.6, 0.6))])
@@ -117,7 +117,7 @@ def test_a_contact_between_two_steps_is_a_collision():
 
 
 def test_a_collision_has_its_step_its_object_and_its_severity():
-    """The ego at 10 m/s, 4 m long, comes up to a car 20 m ahead at 4 m/s in (20 - 4) / 6 s."""
+    """The ego, 4 m long and at 10 m/s, reaches a car 20 m ahead at 4 m/s after (20 - 4) / 6 s."""
     one, = collisions(driven(10.0, others=[moving(500.0), moving(20.0, speed_mps=4.0)]))
     assert (one.step, one.object, one.kind) == (27, 2, 1)
     assert one.change_mps == pytest.approx(0.5 * 6.0)

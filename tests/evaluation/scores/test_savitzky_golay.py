@@ -27,7 +27,7 @@ def test_values_are_those_of_scipy(window, derivative, wanted):
     (8, 0, np.array([-3, 3, 7, 9, 9, 7, 3, -3]) / 32), (15, 1, np.arange(-7, 8) / 280 / 0.1),
     (5, 1, np.arange(-2, 3) / 10 / 0.1), (5, 2, np.array([2, -1, -2, -1, 2]) / 7 / 0.1**2)])
 def test_weights_are_the_published_ones(window, derivative, weights):
-    """The answer to a single impulse, far from the ends."""
+    """The impulse response, far from the ends."""
     impulse = np.zeros(61)
     impulse[30] = 1.0
     found = savitzky_golay(impulse, window, 0.1, derivative)

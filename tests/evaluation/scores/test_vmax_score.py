@@ -1,4 +1,4 @@
-"""Are the scores of V-Max those of their definition? Drives whose terms are known."""
+"""Do the scores of V-Max follow their definition? Drives whose terms are known."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_who_stands_on_several_lanes_has_no_time_there():
 
 @pytest.mark.parametrize("against_m, wanted", [(2.0, 1.0), (3.0, 0.5), (6.0, 0.5), (7.0, 0.0)])
 def test_the_way_in_oncoming_lanes_counts_over_the_whole_drive(against_m, wanted):
-    """In single steps of 1 m, which are no second together."""
+    """In single steps of 1 m that are far apart: V-Max sums over the whole drive, not over a second."""
     road_map = straight_map(lanes=[line((-500.0, 0.0), (1000.0, 0.0)), line((1000.0, 3.5), (-500.0, 3.5))])
     steps = np.arange(151)
     oncoming = (steps % 20 == 10) & (steps < 20 * against_m)

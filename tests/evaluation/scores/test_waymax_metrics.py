@@ -1,4 +1,4 @@
-"""Are the metrics of Waymax those of their definition, and valid where they are defined?"""
+"""Do the metrics of Waymax follow their definition, and are they valid where they are defined?"""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_an_acceleration_above_that_of_vehicles_is_infeasible(acceleration_mps2,
 @pytest.mark.parametrize("curvature, speed_mps, infeasible", [
     (0.3, 5.0, False), (0.302, 5.0, True), (-0.302, 5.0, True), (3.0, 0.59, False), (3.0, 0.61, True)])
 def test_a_curvature_above_that_of_vehicles_is_infeasible(curvature, speed_mps, infeasible):
-    """But for those that hardly move."""
+    """But for vehicles slower than 0.6 m/s."""
     heading_rad = np.where(STEPS > 70, curvature * speed_mps * DT_S, 0.0) + 3.1
     heading_rad = (heading_rad + np.pi) % (2 * np.pi) - np.pi
     found = waymax_metrics(driven(speed_mps, heading_rad=heading_rad)).kinematic_infeasibility
@@ -72,7 +72,7 @@ def test_lanes_that_follow_can_be_driven_along():
     apart = waymax_metrics(driven(10.0, y_m=y_m, road_map=DrivenMap(lanes=lanes, successors=[[1], [], []])))
     np.testing.assert_allclose(apart.wrong_way.value, np.where(y_m < 3.5, 0.0, y_m), atol=1e-9)
 
-    # Off the route: more than 2 m farther from it than from the fork, or, if that is no way, more than 5 m from it.
+    # Off the route: more than 2 m farther from it than from the fork, or, if no lane leads to that, more than 5 m.
     np.testing.assert_allclose(linked.off_route.value > 0, y_m > 2.05, atol=0)
     assert (apart.off_route.value > 0).tolist() == (y_m > 5.0).tolist()
     chosen = linked.off_route.value > 0

@@ -23,7 +23,7 @@ SOLVED = {
     # behind; gave up a change too late to stop behind the car ahead; hit one that braked for the end of its lane.
     "exit": (51, 54, 74, 85, 112, 117, 207, 363),
 }
-"""Seeds where cars that drove by rule missed their goals, by what they did there."""
+"""Seeds by generator where cars that drove by rule once missed their goals."""
 
 SLACK = 0.1
 """In one scene of 20, cars may block each other for a trial: one such scene of 8 is more than twice that share."""
