@@ -46,7 +46,7 @@ SCORES: Mapping[str, Score] = MappingProxyType({
     "stop_signs": Score(
         "1", "number of stop signs that it passed without a stop, from the `DrivenScene`"),
     "infractions": Score(
-        "1", "steps in which contacts or overlaps with road edges began, plus `red_lights` and `stop_signs`"),
+        "1", "number of steps in which contacts or overlaps with road edges began, plus `red_lights` and `stop_signs`"),
     "wrong_way_share": Score(
         "1", "share of steps in which it moved against the direction of its lane, forwards or in reverse"),
     "over_speed_share": Score("1", "share of steps in which it was faster than its lane allows"),

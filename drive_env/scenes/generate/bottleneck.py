@@ -53,6 +53,7 @@ def build(rng: Rng, agents: int, lanes: int, neck_lanes: int, approach_m: float,
         at = path.end
         return path
 
+    # The approach, where cars start, and the tapers.
     first = roads.along(ahead(approach_m), lanes, lane_width_m, speed_limit_mps)
     before, ends = end_lanes(roads, [ahead(taper_m) for _ in range(lanes - neck_lanes)], lanes, lane_width_m,
                              speed_limit_mps, after=first)
@@ -67,6 +68,8 @@ def build(rng: Rng, agents: int, lanes: int, neck_lanes: int, approach_m: float,
     if toll:
         for lane in booths:
             roads.control("stop", (lane,))
+
+    # Cars start on the approach, and have their goals beyond the neck.
     roads = roads.mirrored() if mirrored else roads
     objects = place(rng, roads, agents, PlacingSpec([Span(lane) for lane in first], [Span(lane) for lane in goals],
                                                     speed_share=SPEED_SHARE, headway_s=HEADWAY_S))

@@ -15,7 +15,7 @@ from .rng import Rng
 
 DEFAULT_AGENTS = 1
 
-DIFFICULTY = "Whether the oncoming cars yield is hidden: a wrong choice is a collision, to be avoided in the next trial."
+DIFFICULTY = "Whether the oncoming cars yield is hidden: a wrong choice is a collision, to avoid in the next trial."
 
 PARAMETERS = {
     "gates": Parameter(2, "gates", "places where another car comes towards the agent's", 1, 3),

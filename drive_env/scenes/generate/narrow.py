@@ -66,6 +66,8 @@ def build(rng: Rng, agents: int, neck_width_m: float, neck_m: float, approach_m:
     fitting = 2 * (1 + max(0, math.floor((approach_m - FARTHEST_M - FREE_M) / PITCH_M)))
     if agents > fitting:
         raise SceneError(f"agents is {agents}; at most {fitting} fit on these roads")
+
+    # Lanes, bays and the yield line of one side.
     roads, middle = LaneMap(), Path(Pose(0.0, 0.0, 0.0), (line(2 * (approach_m + TAPER_M) + neck_m),))
     ways = [_lanes(roads, path, neck_width_m, approach_m, speed_limit_mps) for path in (middle, middle.reversed())]
     for path in (middle.part(0.0, approach_m), middle.reversed().part(0.0, approach_m)):
@@ -77,6 +79,8 @@ def build(rng: Rng, agents: int, neck_width_m: float, neck_m: float, approach_m:
     # The times at which the first cars reach the neck differ by up to `ARRIVAL_SPREAD_S`, either way.
     later_s = float(rng.uniform(-ARRIVAL_SPREAD_S, ARRIVAL_SPREAD_S, 1)[0])
     more = rng.below(2)
+
+    # Cars of each side, with their goals beyond the neck.
     lanes, alongs, speeds, specs = [], [], [], []
     for side, way in enumerate(ways):
         count = (agents + (side == more)) // 2

@@ -34,6 +34,8 @@ def ring_town(rng: Rng, agents: int, centres: Sequence[tuple[float, float]], arm
     """
     roads, nodes = LaneMap(), [_node(centres[at], arms[at], lane_width_m, kinds.get(at, "none"))
                                for at in range(len(centres))]
+
+    # The lanes of each street, in both directions.
     entries: list[dict[int, int]] = [{} for _ in nodes]
     exits: list[dict[int, int]] = [{} for _ in nodes]
     for at, node in enumerate(nodes):
@@ -46,6 +48,8 @@ def ring_town(rng: Rng, agents: int, centres: Sequence[tuple[float, float]], arm
             # The centre line, where both lanes are straight.
             start_m, end_m = (max(end.entry_reach_m, end.exit_reach_m) for end in (node, nodes[to]))
             roads.line(Path(axis(node, arm).moved(start_m), (line(_apart_m(node, nodes[to]) - start_m - end_m),)))
+
+    # The lanes through each node, its lights or signs, and the spans where cars start.
     starts, lit = [], 0
     for at, node in enumerate(nodes):
         own = {arm: entries[at][arm] for arm in sorted(entries[at])}

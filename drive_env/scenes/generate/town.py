@@ -48,6 +48,8 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_w
     if (total := math.fsum(shares.values())) > 1.0:
         raise SceneError(f"light_probability, stop_probability and roundabout_probability add up to {total:g}; "
                          "the sum must be at most 1")
+
+    # Centres of the junctions, and the streets between them that are not removed.
     columns, rows = blocks
     xs, ys = _spread(rng, columns, block_m), _spread(rng, rows, block_m)
     removed = _removed_streets(rng, columns, rows)
@@ -62,6 +64,8 @@ def build(rng: Rng, agents: int, blocks: tuple[int, int], block_m: float, lane_w
                      SOUTH: (row > 0, at - columns - 1, (column, row - 1, NORTH))}
             arms.append({arm: to for arm, (inside, to, street) in exits.items()
                          if inside and street not in removed})
+
+    # The map, with cars: curved lanes if there are roundabouts.
     if roundabout_probability > 0:
         kinds = _draw_kinds(rng, arms, shares, lights)
         return ring_town(rng, agents, centres, arms, lane_width_m, kinds, ROUTE_RANGE_M)
