@@ -336,7 +336,7 @@ static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver 
         const int32_t other = scratch->on_map.vehicle[driver->near[i]];
         if (drv_is_apart(world, agent, other)) continue;
         if (other < world->scene->num_agents && drives(world, other)) {
-            if (other < agent) continue; /* the pair was considered there */
+            if (other < agent) continue; /* `react` has handled the pair for the other one */
             const bool is_behind = follows(world, own, agent, other);
             const bool is_ahead = follows(world, &driver->driven[other], other, agent);
             if (!is_behind && !is_ahead) pairs[other / 64] |= (uint64_t)1 << (other % 64);
@@ -380,7 +380,7 @@ static float acceleration_of(const drv_world *world, const drv_lane_driver *driv
     const float dt_s = world->scene->dt_s, speed_mps = own->follower.speed_mps;
     const float allowed_mps = drv_path_speed(&driver->window, agent, own->ahead_m + drv_larger(0.0f, speed_mps * dt_s));
     const float bounded_mps2 = drv_bounded_acceleration(&own->follower, allowed_mps, dt_s);
-    /* Of a slow vehicle little deceleration is left, which bins of discrete actions round to none: it would creep
+    /* At low speed little deceleration is left, which bins of discrete actions round to 0: the vehicle would creep
      * on. */
     if (speed_mps < creep_mps && bounded_mps2 < 0.0f && world->config->min_speed_mps >= 0.0f)
         return -own->follower.driver.hardest_braking_mps2;
@@ -389,7 +389,7 @@ static float acceleration_of(const drv_world *world, const drv_lane_driver *driv
 
 void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver,
                            float *acceleration_mps2, float *steering_rad) {
-    /* where each is on its path */
+    /* where each agent is on its path, and what lights, signs and zones are ahead */
     const int32_t agents = world->scene->num_agents;
     const int32_t standing = list_standing(world, driver->standing);
     float reach_m = drv_longest_forecast_m(world, world->scene->vehicle_count);

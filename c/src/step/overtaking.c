@@ -115,7 +115,7 @@ static path_vehicle last_passed(const drv_world *world, const drv_scratch *scrat
 
 /* ---- the manoeuvre ---- */
 
-/* How an agent passes: until when, and how far it drives until then; INFINITY where it is no faster. */
+/* How long an agent takes to pass, and how far it drives meanwhile; INFINITY where it is no faster. */
 typedef struct manoeuvre {
     float time_s, driven_m;
 } manoeuvre;
@@ -142,7 +142,7 @@ static bool oncoming_is_free(const drv_world *world, const drv_scratch *scratch,
             vehicle_near(world, driver, agent, scratch->on_map.vehicle[i], oncoming_range_m);
         if (other.left_m <= lane_half_m || other.left_m > lane_m + lane_half_m) continue;
         const float half_m = half_lengths_m(world, agent, other.index);
-        if (other.speed_mps > least_passed_mps) { /* it overtakes, too; ahead it is followed */
+        if (other.speed_mps > least_passed_mps) { /* it overtakes, too; if it is ahead, it is followed */
             if (!is_out && other.ahead_m <= half_m && other.ahead_m > -behind_m) return false;
             continue;
         }
@@ -200,7 +200,7 @@ static bool passes(const drv_world *world, const drv_scratch *scratch, const drv
     const float closing_m = closing_mps * closing_mps / (2.0f * closing_braking_mps2);
     const float headway_s = drv_gap_headway_share * drv_agent_idm.headway_s;
     if (!is_out && gap_m < drv_agent_idm.min_gap_m + headway_s * speed_mps + closing_m)
-        return false; /* that one brakes: it may stop */
+        return false; /* too near for a vehicle at constant speed: that one brakes, and may stop */
 
     /* whether there is time to pass it, and those right ahead of it */
     const path_vehicle last = last_passed(world, scratch, driver, agent, first, top_mps);
