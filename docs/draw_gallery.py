@@ -1,8 +1,8 @@
-"""How are the films of gallery.md made, and its scores measured? All is in docs/gallery; the tables are made from it.
+"""How are the films and scores of gallery.md made? This writes docs/gallery, from which test_docs.py makes the tables.
 
     python docs/draw_gallery.py docs [--films] [SCENE ...] && python tests/test_docs.py
 
-With --films, the scores of earlier runs stay.
+With --films, only the films are replaced; the scores of earlier runs stay.
 """
 
 import datetime
@@ -15,14 +15,14 @@ from drive_env.gallery.films import film
 from drive_env.gallery.scores import counts_of
 
 SEEDS = range(20)
-"""Of the scores."""
+"""Seeds over which scores are measured."""
 
 FILM_SEEDS = {"procedural": 5}
-"""Of the films that are not of seed 0: a map with bends and a roundabout."""
+"""Seeds of the films that do not show seed 0. Procedural: a map with bends and a roundabout."""
 
 
 def draw(folder, names, films_alone):
-    """Replaces the films and scores of the scenes named, or of all; each has the date on which it was measured."""
+    """Replaces the films and scores of the scenes named, or of all; scores have the date of their measurement."""
     folder.mkdir(exist_ok=True)
     path = folder / "measured.json"
     measured = json.loads(path.read_text()) if path.exists() else {}

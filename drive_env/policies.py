@@ -1,9 +1,9 @@
-"""Which policy does an argument `policy` name? One list for films, replay pages, evaluations and commands.
+"""Which policy does an argument `policy` stand for? One list for films, replay pages, evaluations and commands.
 
-A policy is a function from the batch to the actions of all agents, in the form of `batch.actions`; it is called once
-per step, and its actions for agents that wait are not read. A policy that remembers may have a method `reset(mask)`. It
-is called with the agents whose episode begins, (R,) bool, before the policy acts on their first observations, and never
-between the trials of an episode.
+A policy is a function from the batch to the actions of all agents, with the shape and type of `batch.actions`. It is
+called once per step; its actions for agents that wait have no effect. A policy with a memory may have a method
+`reset(mask)`, which is called with the agents whose episode begins, (R,) bool, before the policy acts on their first
+observations, and never between the trials of an episode.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ MakeAct = Callable[[Batch], Act]
 
 Policy = str | Act
 """One of `POLICIES`; "package.module:name" of a function or class; or a function from the batch to the actions of all
-agents, with an optional method `reset(mask)` for those whose episode begins. Actions of a restart step are not read."""
+agents, with an optional method `reset(mask)` for the agents whose episode begins. An object with a method
+`for_batch(batch)`, which returns such a function, is accepted, too."""
 
 
 class Known(NamedTuple):
     """A policy with a name.
 
     Attributes:
-        make: makes it for a batch and a seed.
-        needs: what it needs to drive at all, for the docs.
-        does: what it does, for the docs.
+        make: makes the policy for a batch and a seed.
+        needs: what it requires of scenes and config; text for the docs.
+        does: what it does; text for the docs.
     """
 
     make: Callable[[Batch, int], Act]
@@ -68,7 +69,7 @@ def _parking(batch: Batch, seed: int) -> Act:
 
 
 def _random(batch: Batch, seed: int) -> Act:
-    """The stream of an agent depends on the seed and its world's id alone, not on what else is in the batch."""
+    """Actions of a world depend on the seed and the world's id alone, not on the other worlds of the batch."""
     config, shape = batch.config, (batch.num_worlds, batch.agents_per_world)
     streams = [np.random.default_rng([seed, int(world_id)]) for world_id in batch.world_ids]
     actions = np.zeros_like(batch.actions)
@@ -110,13 +111,13 @@ def _replay(batch: Batch, seed: int) -> Act:
 
 
 def _logged_actions(batch: Batch, scene: int) -> np.ndarray:
-    """(steps, agents, numbers) actions with which the agents of a world follow their logs in each step of a trial."""
+    """(steps, agents, numbers): the actions with which the agents of a world follow their logs in a trial."""
     roles = batch.roles[scene]
     logged = agents_expert_actions(roles, batch.config, roles.trial_steps, batch.agents_per_world)
     actions = logged.actions.reshape(*logged.valid.shape, -1)
     if batch.config.dynamics.model != "state":
         return actions
-    # The log of a played trial ends a step before its goal, where the vehicle was removed: it moves on by one step.
+    # In a played trial the vehicle was removed at its goal, so its log ends one step before: add a step like the last.
     for agent in range(roles.num_agents):
         steps = np.flatnonzero(logged.valid[:, agent])
         if len(steps) > 1 and steps[-1] - steps[-2] == 1 and steps[-1] + 1 < len(actions):
@@ -127,7 +128,7 @@ def _logged_actions(batch: Batch, scene: int) -> np.ndarray:
 
 
 def neutral_action(config: DriveConfig) -> np.ndarray:
-    """The action of one agent all of whose numbers are 0, or the nearest bins to it, in the form of `batch.actions`."""
+    """The action of one agent whose numbers are all 0, or their nearest bins, in the form of `batch.actions`."""
     dimensions = action_dimensions(config)
     if config.action_type == "continuous":
         return np.zeros(len(dimensions), np.float32)
@@ -149,14 +150,14 @@ KNOWN = {
 }
 
 POLICIES = tuple(KNOWN)
-"""Names of policies that need no training; docs/evaluation.md has what each does and needs."""
+"""Names of policies that need no training; docs/evaluation.md lists what each does and requires."""
 
 
 # ---- any policy ----
 
 
 def resolved(policy: Policy) -> Policy:
-    """One of `POLICIES` or a function: what an argument `policy` stands for, checked and imported.
+    """Checks an argument `policy` and imports what it names: returns one of `POLICIES`, a function, or an object.
 
     Raises:
         ConfigError: it is neither a function nor a known name, or what it names cannot be imported.
@@ -176,11 +177,11 @@ def resolved(policy: Policy) -> Policy:
 def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
     """A function that takes a batch that has not been reset yet and returns the policy for it.
 
-    The actions of that policy are in the form of `batch.actions`. An object with a method `for_batch(batch)` is a
-    policy that makes itself for each batch: that method is returned.
+    The actions of that policy are in the form of `batch.actions`. For an object with a method `for_batch(batch)`, the
+    function is that method.
 
     Args:
-        policy: a policy in any form. seed: of the random policy.
+        policy: a policy in any form. seed: of the policy "random".
 
     Raises:
         ConfigError: it is neither a function nor a known name, or what it names cannot be imported.
@@ -204,11 +205,11 @@ def _resetting(policy: Act, reset: Callable[[np.ndarray], Any]) -> Act:
 
 
 def _imported(path: str) -> Policy:
-    """The function of "package.module:name"; an instance of a class, which is made without arguments."""
+    """The function of "package.module:name"; of a class, an instance that is made without arguments."""
     module, _, name = path.partition(":")
     if not module or not name:
         raise ConfigError(f"policy is {path!r}; it must name a module and a function in it, as 'package.module:name'")
-    sys.path.insert(0, os.getcwd())  # of a command, which is not found beside the user's files
+    sys.path.insert(0, os.getcwd())  # a command does not search the working directory by itself
     try:
         found = reduce(getattr, name.split("."), importlib.import_module(module))
         found = found() if inspect.isclass(found) else found
@@ -223,9 +224,9 @@ def _imported(path: str) -> Policy:
 
 
 def config_for(policy: Policy, config: DriveConfig) -> DriveConfig:
-    """The config with which a policy is evaluated: "replay" moves vehicles along their logs exactly, others keep it.
+    """The config with which a policy is evaluated: `config`, but for "replay" one that follows logs exactly.
 
-    The expert actions of other vehicle models are some decimetres off, which would be measured as collisions.
+    With other vehicle models, expert actions lead some decimetres off the log, which would count as collisions.
     """
     if policy != "replay":
         return config

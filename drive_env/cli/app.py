@@ -175,18 +175,18 @@ def replay(
     visuals.replay(scene, out, policy, agents, trials, seed, index)
 
 
-@app.command(short_help="Film every embedded scene, as a page.")
+@app.command(short_help="Film a scene of every generator, as a page.")
 def gallery(
     out: Annotated[Path, typer.Option(
         metavar="FOLDER",
         help="Folder for the films and their page, index.html; created if missing.")] = Path("gallery"),
     scenes: Annotated[list[str] | None, typer.Option(
-        metavar="NAME", help="A generator to film; can be repeated.", show_default="all of them")] = None,
+        metavar="NAME", help="A generator to film. May be given several times.", show_default="all of them")] = None,
     seed: Annotated[int, _number("Seed of the films, and the first one of the scores.", min=0)] = 0,
     seeds: Annotated[int, _number("Number of seeds over which scores are measured.", min=1, max=1000)] = 5,
     size: Annotated[int, _number("Width of the films, pixels.", min=160, max=1920)] = 480,
 ) -> None:
-    """Film every embedded scene under its reference driver, and write a page with the films, facts and scores.
+    """Film a scene of every generator, driven by its reference driver, and write a page with films, facts and scores.
 
     The page needs no network. Needs the extra [render].
     """
@@ -200,22 +200,23 @@ def evaluate(
         metavar="SCENE", help=f"{SCENE_HELP} A folder stands for all its scenes. May be given several times.",
         show_default="the town")] = None,
     evaluator: Annotated[list[str] | None, typer.Option(
-        metavar="NAME", help=f"A section of the config; without a config a type: {', '.join(EVALUATORS)}. May be given "
-                             "several times.",
+        metavar="NAME", help=f"A section of the config, or without a config a type: {', '.join(EVALUATORS)}. May be "
+                             "given several times.",
         show_default="all sections that are enabled, or multi_scenario")] = None,
     config: Annotated[Path | None, typer.Option(
         metavar="FILE", help="A TOML file with sections [eval.NAME].", show_default="none")] = None,
     control: Annotated[str | None, typer.Option(
-        metavar="WHICH", help="Which objects the policy drives: vehicles, all, tracks_to_predict, or sdc, for which "
-                              "the type is human_replay where no other one is named.", show_default="vehicles")] = None,
+        metavar="WHICH", help="Which objects the policy drives: vehicles, all, tracks_to_predict or sdc. sdc selects "
+                              "the evaluator human_replay, unless --config or --evaluator is given.",
+        show_default="vehicles")] = None,
     trials: Annotated[int | None, _number("Number of trials of an episode.", min=1, max=10_000,
                                           show_default="that of the config, or 1")] = None,
     out: Annotated[Path | None, typer.Option(
-        metavar="PATH", help="The result to write (.json), with its rows beside it; a folder for several evaluators.",
+        metavar="PATH", help="The result to write (.json), with its rows beside it. With several evaluators, a folder.",
         show_default="none is written")] = None,
-    shard: Annotated[str, typer.Option(metavar="I/N", help="Play the I-th of N parts, from 0; see merge.")] = "0/1",
+    shard: Annotated[str, typer.Option(metavar="I/N", help="Play part I of N, from 0; merge joins results.")] = "0/1",
     bounds: Annotated[bool, typer.Option(
-        "--bounds/--no-bounds", help="Whether policies without training are evaluated, too.")] = True,
+        "--bounds/--no-bounds", help="Whether policies that need no training are evaluated for comparison.")] = True,
     settings: Annotated[list[str] | None, typer.Option(
         "--set", metavar="KEY=VALUE", help="A setting, such as scene_count=8 or env.trial_steps=40. May be given "
                                            "several times.", show_default="none")] = None,
@@ -226,8 +227,8 @@ def evaluate(
 ) -> None:
     """Play every episode of a list of scenes once and show the metrics of a policy.
 
-    Beside it are random actions, constant velocity, the rule-based driver and, where there are logs, their replay.
-    The exit code is 3 if an episode could not be played.
+    The table also has random actions, constant velocity, the lane driver and, where there are logs, their replay.
+    The exit code is 3 if an episode was not played.
     """
     chosen = evaluation.evaluators(scenes or [], evaluator or [], config, control, trials, settings or [])
     evaluation.run(policy, chosen, out, shard, bounds, threads, listed, shown)
@@ -235,12 +236,12 @@ def evaluate(
 
 @app.command(short_help="Join the results of the shards of an evaluation.")
 def merge(
-    results: Annotated[list[Path], typer.Argument(metavar="RESULT...", help="Results of evaluate with --shard.")],
+    results: Annotated[list[Path], typer.Argument(metavar="RESULT...", help="Results that evaluate --shard wrote.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The result to write (.json).")],
 ) -> None:
-    """Join the results of shards into that of an evaluation that was not split.
+    """Join the results of shards into one result, which equals that of an evaluation without shards.
 
-    The exit code is 3 if shards are missing, or an episode could not be played.
+    The exit code is 3 if shards are missing, or an episode was not played.
     """
     evaluation.merge_files(results, out)
 

@@ -1,4 +1,4 @@
-"""How well does a policy drive? Evaluators of a config or of options, their table, and their files."""
+"""How well does a policy drive? Runs the evaluators of a config or of options, prints tables and writes results."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..policies import resolved
 from . import show
 
 INCOMPLETE = 3
-"""Exit code where an episode was not played."""
+"""Exit code if an episode was not played, or a shard is missing."""
 
 BOUNDS = ("random", "constant", "replay", "lane")
-"""Policies that need no training, beside which another one is shown."""
+"""Policies that need no training, with which the evaluated one is compared."""
 
 FIRST = ("score", "goal", "collision", "at_fault_collision", "offroad", "red_light", "stop_sign", "timeout", "progress",
          "close_call", "wrong_way_share", "over_speed_share", "mean_speed_mps", "distance_per_infraction_m",
          "log_divergence_m")
-"""Metrics of the table, as far as they were measured; then follow the scores of each trial. The file has all."""
+"""First metrics of the table, if measured; the scores of each trial follow. The result file has all metrics."""
 
 SCORE_OF_TRIAL = re.compile(r"trial_\d+_score|ada_delta_\w+")
 
 
 def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None, control: str | None,
                trials: int | None, settings: Sequence[str]) -> list[Evaluator]:
-    """The evaluators that the options name."""
+    """The evaluators that the options select, with the settings of `--set`, `--trials` and `--control`."""
     overrides: dict[str, Any] = dict(overrides_of(settings))
     if scenes:
         overrides["scenes"] = list(scenes)
@@ -53,7 +53,7 @@ def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None,
 
 def run(policy: str | None, chosen: Sequence[Evaluator], out: Path | None, shard: str, bounds: bool, threads: int,
         listed: bool, shown: bool) -> None:
-    """Runs the evaluators, or lists or shows them; prints a table each, and writes their results."""
+    """Runs the evaluators, prints a table for each and writes their results; or only lists or shows the evaluators."""
     if listed or shown:
         for evaluator in chosen:
             text = (f"{evaluator.name}   {evaluator.type}" if listed
@@ -69,13 +69,13 @@ def run(policy: str | None, chosen: Sequence[Evaluator], out: Path | None, shard
         if path is not None:
             result.save(path)
             show.lines(f"\nresult: {path}")
-    # All of one shard are enough for the exit code of its command; `merge` sees which shards are missing.
+    # Not `coverage.complete`, which is False for every single shard; `merge` checks whether shards are missing.
     if any(result.coverage.played < result.coverage.expected for result in results):
         raise typer.Exit(INCOMPLETE)
 
 
 def merge_files(paths: Sequence[Path], out: Path) -> None:
-    """Joins results of shards, prints their table and writes the whole."""
+    """Joins results of shards, prints the table of the joined result and writes it."""
     checked_path(out, (".json",))
     result = merged([load_result(path) for path in paths])
     _print(result, {})
@@ -86,7 +86,7 @@ def merge_files(paths: Sequence[Path], out: Path) -> None:
 
 
 def _evaluated(evaluator: Evaluator, policy: str, shard: tuple[int, int], threads: int, bounds: bool) -> EvalResult:
-    """The result of the policy, printed beside those of the bounds that fit the config."""
+    """The result of the policy; prints it beside the results of those `BOUNDS` that fit the config."""
     beside: dict[str, EvalResult] = {}
     with show.progress() as bars:
         def played(name: str) -> EvalResult:
@@ -100,14 +100,14 @@ def _evaluated(evaluator: Evaluator, policy: str, shard: tuple[int, int], thread
                 continue
             try:
                 beside[name] = played(name)
-            except ConfigError:  # a bound that the vehicle model or the scenes do not offer
+            except ConfigError:  # the vehicle model or the scenes do not allow this policy
                 continue
     _print(result, beside)
     return result
 
 
 def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
-    """The table of a result, what was covered, and what failed."""
+    """Prints the table of a result, its groups, its coverage and its failures."""
     of_trials = [name for name in result.metrics if SCORE_OF_TRIAL.fullmatch(name)]
     figures = {name: result.metrics[name] for name in (*FIRST, *of_trials) if name in result.metrics}
     show.table(printable(result.evaluator), ["metric", printable(result.policy), "95% interval", *beside, "n"], [
@@ -144,7 +144,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
-    """The file of each evaluator, checked before anything is played."""
+    """The result file of each evaluator; checked before anything is played."""
     if out is None:
         return [None] * len(chosen)
     if len(chosen) == 1:

@@ -1,4 +1,4 @@
-"""Which page shows the embedded scenes? Films of the reference drivers, with facts, in one folder."""
+"""How is a gallery of generated scenes written? One film per scene and a page with facts, in one folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = "index.html"
 
 
 def run(out: Path, scenes: list[str] | None, seed: int, seeds: int, size: int) -> None:
-    """Writes a film for each scene and the page, which is written anew after every film; prints the scores."""
+    """Writes a film for each scene, and the page again after every film; prints the scores."""
     try:
         cards = named_cards(scenes)
     except ConfigError as error:

@@ -16,6 +16,7 @@ from ..version import package_version
 console = Console(highlight=False)
 
 TABLE_COLUMNS_LIMIT = 1000
+"""Widest table that is not cropped, characters."""
 
 
 def heading(text: str) -> None:
@@ -48,7 +49,7 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     heading(title)
-    # At its own width: only the terminal breaks long lines.
+    # At the table's own width: rich would break lines at the width of the console, in files and pipes, too.
     width = max(console.width, Console(width=TABLE_COLUMNS_LIMIT).measure(grid).maximum)
     console.print(grid, width=width, crop=False)
 

@@ -1,4 +1,4 @@
-"""How well does a policy drive? Figures with intervals, from episodes that are each played once."""
+"""How well does a policy drive? Figures with confidence intervals, from episodes that are played once each."""
 
 from .base import Evaluator
 from .behaviour_class import BehaviourClass

@@ -1,4 +1,4 @@
-"""How does an evaluator work? It lists episodes, plays each once, and computes figures from the rows of trials."""
+"""How does an evaluator work? It lists episodes, plays each once, and computes figures from one row per trial."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Evaluator:
     """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
 
     The hooks are `env_overrides`, `conditions`, `sources`, `variants`, `act_maker`, `measured` and `probe`. Whatever
-    they do, each episode is played exactly once, or the result says which were not; a policy keeps its memory for the
-    trials of an episode; and every figure is computed from all rows at once.
+    they return, each episode is played exactly once, or the result says what was not played; a policy keeps its memory
+    between the trials of an episode; and every figure is computed from all rows at once.
 
     Args:
-        name: of the evaluator; with `sample` it decides which scenes are drawn.
-        config: its settings, or a mapping of them; None: the defaults.
+        name: of the evaluator; together with `seed` it determines which scenes `sample` draws.
+        config: its settings, or a mapping of them; None: the defaults of the type.
 
     Attributes:
         type: name of the type.
-        defaults: settings of the type that differ from those of `EvaluatorConfig`.
-        options: of the type, with their defaults. allowed: the values that each may have.
+        defaults: settings whose defaults differ from those of `EvaluatorConfig`.
+        options: the options of the type with their defaults. allowed: the values that each may have.
 
     Raises:
         ConfigError: a setting is unknown or out of its range.
@@ -77,31 +77,31 @@ class Evaluator:
         return [scene]
 
     def probe(self, batch: Batch) -> Probe:
-        """What measures further metrics while a batch is played."""
+        """A probe that measures further metrics while `batch` is played."""
         return Probe()
 
     def conditions(self) -> Mapping[str, Mapping[str, Any]]:
-        """Fields of the worlds' config under which all scenes are played in turn, by the name of a group.
+        """Changes of the worlds' config by the name of a group; the same worlds are played under each in turn.
 
-        The same worlds are played under each. The default is one condition without a name.
+        The default is one condition without a name and without changes.
         """
         return {"": {}}
 
     def act_maker(self, make_act: MakeAct, condition: str) -> MakeAct:
-        """What drives the agents under a `condition`: by default the policy alone, which `make_act` makes for a batch.
+        """A function that makes the actions of all agents for a batch under a `condition`.
 
-        Its actions are in the form of `batch.actions`.
+        The default is `make_act`: the policy alone. The actions are in the form of `batch.actions`.
         """
         return make_act
 
     def measured(self, batch: Batch) -> npt.NDArray[np.bool_] | None:
-        """(R,) the agents of `batch` that have rows; None: all."""
+        """(R,) bool, the agents of `batch` that have rows; None: all."""
         return None
 
     # ---- the evaluation ----
 
     def resolved(self) -> dict[str, Any]:
-        """All settings in the types of JSON, with the config of the worlds as it is played."""
+        """All settings in the types of JSON, with the worlds' config before the changes of `conditions`."""
         return {"name": self.name, "type": self.type, **self.config.to_dict(), "options": self.chosen,
                 "env": self.env.to_dict()}
 
@@ -112,15 +112,16 @@ class Evaluator:
 
         Args:
             policy: see docs/evaluation.md.
-            shard: (i, n): the i-th of n parts of the sources; `merge` joins their results.
+            shard: (i, n): the i-th of n parts of the sources, from 0; `merge` joins their results.
             threads: as for `Batch`.
-            checkpoint: path, sha256, update and steps of the policy, for the result.
-            policy_name: of the policy, for the result; None: the name that was given, or that of the function.
-            progress: called after each batch with the number of sources that were read, and that of all.
+            checkpoint: path, sha256, update and steps of the policy, stored in the result.
+            policy_name: stored in the result; None: the text passed as `policy`, or module and name of the function.
+            progress: called after each batch with the number of sources read so far and the number of all; under
+                several conditions a source counts once for each.
 
         Raises:
             ConfigError: an argument is out of its range, or the policy does not fit the config.
-            SceneError: no scene could be played; that of the first one.
+            SceneError: no scene could be played; the error of the first one.
             ActionError: the policy did not return actions.
         """
         began, found = time.perf_counter(), resolved(policy)
@@ -142,10 +143,10 @@ class Evaluator:
 
 
 class _Run:
-    """One rollout: the sources of a shard, what they hold, and what was played of it.
+    """The progress of one rollout: the sources of its shard, and the rows and counts of what was played so far.
 
     Args:
-        shard: (i, n), checked here.
+        shard: (i, n); checked here.
     """
 
     def __init__(self, evaluator: Evaluator, shard: tuple[int, int]) -> None:
@@ -156,14 +157,14 @@ class _Run:
         self.play_s = self.policy_s = 0.0
         self.failures: list[Failure] = []
         self.errors: list[Exception] = []
-        """Those of the failures, in the order in which they happened."""
+        """The exceptions of `failures`, in the same order."""
         self._rows: list[dict[str, Any]] = []
         self._scenes: set[int] = set()
 
     def episodes(self, condition: str) -> Iterator[Episode]:
         """The episodes of the shard under a condition.
 
-        Of source p among n, the ids of worlds and the keys of scenes are p, p + n, p + 2 n, ...
+        The world ids and scene keys of source p of n are p, p + n, p + 2 n, ..., whatever the other sources hold.
         """
         count, episodes = len(self.sources), self.evaluator.config.episodes
         for place in self.places:

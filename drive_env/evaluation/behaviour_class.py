@@ -1,4 +1,4 @@
-"""Which manoeuvres does a policy master? One group for each class of behaviour, and whether it was shown."""
+"""Which manoeuvres does a policy master? One group per class of behaviour, and the share of trials that show it."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from .sources import Source
 
 
 class BehaviourClass(Evaluator):
-    """The subjects of scenes of some classes of behaviour, among vehicles that replay their logs.
+    """Drives the subject of each scene of some classes of behaviour, among vehicles that replay their logs.
 
-    `scenes` are names of classes, by default all; `scene_count` is the number of scenes of each, at most 50. Besides
-    the score there is the metric `shows_behaviour`: whether the subject's trial is of the class again.
+    `scenes` has names of classes, by default all; `scene_count` is the number of scenes per class, at most 50. The
+    metric `shows_behaviour` is 1 if the subject shows the class of the scene in the policy's trial, too, else 0.
     """
 
     type = "behaviour_class"
     defaults = {"scenes": tuple(BEHAVIOURS), "scene_count": SCENES}
 
     def env_overrides(self) -> dict[str, Any]:
-        """The policy drives the subject, among lights that are enforced."""
+        """The policy drives the subject; lights and signs are enforced."""
         return {"control": "sdc", "agents_per_world": None, "traffic_controls": True}
 
     def sources(self) -> list[Source]:
         """The scenes of each class.
 
         Raises:
-            ConfigError: there is no such class, or it has fewer scenes.
+            ConfigError: there is no such class, or it has fewer scenes than `scene_count`.
         """
         count = checked_int("scene_count", self.config.scene_count, 1, SCENES)
         return [Source(f"{name}/{index}", _reader(name, index), name)
@@ -51,7 +51,7 @@ class BehaviourClass(Evaluator):
 
 @lru_cache(maxsize=2)
 def _block(name: str, first: int) -> tuple[Scene, ...]:
-    """Scenes that are played together: a scene alone would take almost as long."""
+    """The scenes of a class that are generated together: one alone would take almost as long."""
     return tuple(behaviour_scenes(name, range(first, min(first + WORLDS, SCENES))))
 
 
@@ -92,5 +92,5 @@ class ShownBehaviours(Probe):
                 self._shown[agent, batch.trial_index[agent]] = played.sdc in subjects(played, kind)
 
     def columns(self) -> dict[str, npt.NDArray[np.float32]]:
-        """`shows_behaviour`, 1 or 0."""
+        """`shows_behaviour`, 1 or 0; NaN in trials that did not end."""
         return {"shows_behaviour": self._shown}

@@ -1,6 +1,6 @@
-"""How do sections of a TOML file become evaluators? Templates, inheritance, overrides, and what is clean by default.
+"""How do sections of a TOML file become evaluators? By templates, inheritance, overrides and clean defaults.
 
-    [eval.quick]            # a template: it has no type, and is never run
+    [eval.quick]            # without a type: a template, which is never run
     scene_count = 16
     env.trial_steps = 100
 
@@ -9,7 +9,8 @@
     inherits = "quick"
     scenes = ["town"]
 
-Precedence, lowest first: the training's config, clean values, parents from the root on, the section, the command line.
+Precedence, lowest first: the config of the training, the clean values, the parents from the root on, the section, the
+command line.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ KEYS = (*OWN_KEYS, *(field.name for field in fields(EvaluatorConfig) if field.na
 CLEAN: dict[str, Any] = {
     "sensors": SensorConfig().to_dict(), "disturbances": DisturbanceConfig().to_dict(), "draw_reward_weights": False,
     "traffic_controls": True}
-"""What an evaluation sets in the worlds' config where nobody did: no noise, no failures, fixed weights of the reward,
-and lights and signs that are enforced."""
+"""Values of the worlds' config, unless sections or the command line set others: no sensor noise, no disturbances, fixed
+weights of the reward, and enforced lights and signs."""
 
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
@@ -61,9 +62,10 @@ def load_sections(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
         path: of the file.
 
     Raises:
-        ConfigError: the file cannot be read, or has other tables.
+        ConfigError: the file cannot be read, has no such section, or has other tables.
         MissingExtraError: Python is older than 3.11, and tomli is not installed.
     """
+    # Python reads TOML by itself from 3.11 on.
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -72,6 +74,8 @@ def load_sections(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
         except ImportError:
             raise MissingExtraError('Python before 3.11 reads TOML with tomli; install it with: pip install "drive-env'
                                     '[cli]"') from None
+
+    # The file must consist of [eval.NAME] sections; their keys are checked by `resolved_section`.
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -89,15 +93,16 @@ def load_sections(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overrides: Mapping[str, Any] | None = None
                      ) -> dict[str, Any]:
-    """The settings of a section with those of its parents and overrides; nothing of `sections` is shared or changed.
+    """A section merged with its parents and with overrides; a deep copy.
 
     Args:
         name: of the section. sections: all sections, by name.
-        overrides: of the command line; keys may be dotted, such as "env.trial_steps".
+        overrides: settings of the command line, by key; a key may be dotted, such as "env.trial_steps".
 
     Raises:
         ConfigError: there is no such section or parent, parents form a cycle, or a key is unknown.
     """
+    # The section and its parents, up to the root.
     chain = [name]
     merged: dict[str, Any] = {}
     while (parent := _section(chain[-1], sections).get("inherits")) is not None:
@@ -107,6 +112,8 @@ def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overr
         chain.append(parent)
         if parent in chain[:-1]:
             raise ConfigError(f"inherits forms a cycle: {' -> '.join(chain)}")
+
+    # From the root on, so that a section overrides its parents.
     for one in reversed(chain):
         merged = _merged(merged, _checked(f"eval.{one}", _section(one, sections)))
     merged = _merged(merged, _checked("the command line", overrides or {}))
@@ -115,16 +122,17 @@ def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overr
 
 
 def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource | None = None) -> Evaluator:
-    """The evaluator of resolved settings.
+    """The evaluator with the settings of a resolved section.
 
     Args:
-        name: of the evaluator. settings: of `resolved_section`.
-        training: the config of the worlds in training; None: the fields without which the scenes of the generator,
-            where there is but one, have another task.
+        name: of the evaluator. settings: as returned by `resolved_section`.
+        training: the config of the worlds in the training, over which the section and the clean values are merged;
+            None: the defaults, or if `scenes` is a single generator, those of its task.
 
     Raises:
         ConfigError: the settings have no type or an unknown one, or a setting does not fit.
     """
+    # The keys that are no settings of an evaluator.
     found: dict[str, Any] = copy.deepcopy(dict(settings))
     kind, clean, options = (found.pop(key, default) for key, default in (
         ("type", None), ("clean", True), ("eval", {})))
@@ -138,7 +146,7 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     if "scenes" in found:
         found["scenes"] = _expanded(name, found["scenes"])
 
-    # The worlds' config, from what the training had to what somebody set.
+    # The worlds' config by precedence: the training, the clean values, the section with the command line.
     env = found.pop("env", {})
     if not isinstance(env, Mapping):
         raise ConfigError(f"env of eval.{name} is {value_text(env)}; it must be a table")
@@ -146,6 +154,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
         checked_config(training).to_dict())
     base = _merged(base, CLEAN) if clean else base
     made = evaluator(name, {**found, "env": _merged(base, env), "options": options})
+
+    # A field that the type sets would silently replace the user's value.
     for field, value in made.env_overrides().items():
         if field in env and env[field] != value:
             raise ConfigError(f"env.{field} of eval.{name} is {value_text(env[field])}; an evaluator of type {kind!r} "
@@ -154,7 +164,7 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
 
 
 def runnable(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The names of the sections that run where none is named: those with a type that are enabled.
+    """The names of the sections that run if none is named: those that are enabled and have a type.
 
     Raises:
         ConfigError: as from `resolved_section`.
@@ -170,7 +180,7 @@ def _section(name: str, sections: Mapping[str, Mapping[str, Any]]) -> Mapping[st
 
 
 def _checked(owner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy in which dotted keys are tables; unknown keys are errors."""
+    """A copy in which dotted keys have become tables; raises a `ConfigError` for an unknown key."""
     found: dict[str, Any] = {}
     for key, value in settings.items():
         for part in reversed(key.split(".")[1:]):
@@ -181,7 +191,7 @@ def _checked(owner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """A deep copy of both: tables are merged, anything else is replaced."""
+    """A deep copy of `below`, with `above` over it: tables are merged, other values are replaced."""
     merged = copy.deepcopy(dict(below))
     for key, value in above.items():
         is_table = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
@@ -190,7 +200,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 
 def _expanded(name: str, scenes: Any) -> Any:
-    """Scenes with `~` and variables in their paths expanded; others unchanged."""
+    """`scenes` with `~` and environment variables expanded in paths; generators' names and scenes are unchanged."""
     if isinstance(scenes, (list, tuple)):
         return [_expanded(name, one) for one in scenes]
     if not isinstance(scenes, str) or is_generator(scenes):
@@ -209,7 +219,7 @@ def _expanded(name: str, scenes: Any) -> Any:
 
 
 def _generator_env(scenes: Any) -> dict[str, Any]:
-    """The fields that the task of a generator needs, and the length of its trials, where all scenes are of it."""
+    """The fields that the task of a generator needs, and its `trial_steps`; {} unless `scenes` is one generator."""
     names = list(scenes) if isinstance(scenes, (list, tuple)) else [scenes]
     if len(names) != 1 or not is_generator(names[0]):
         return {}
@@ -218,7 +228,7 @@ def _generator_env(scenes: Any) -> dict[str, Any]:
 
 
 def value_of(text: str) -> Any:
-    """The value of `--set key=value`: a whole number, a number, true, false, a list in brackets, else the text."""
+    """The value in `--set key=value`: an int, a float, true, false, a list in brackets, or else the text."""
     lowered = text.strip()
     if lowered in ("true", "false"):
         return lowered == "true"

@@ -1,7 +1,7 @@
 """How is every episode of a list played exactly once, many worlds at a time?
 
-Each episode has a world of its own, whose id is its place in the list. A world's draws depend on the seed and its id
-alone, so an episode is the same in whichever batch or shard it is played.
+Each episode has a world of its own, with an id that no other episode has. The draws of a world depend on the seed and
+its id alone, so an episode is the same in every batch and shard.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ..policies import Act, MakeAct
 from ..scenes import Scene
 
 WORLDS_AT_ONCE = 64
-"""Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
+"""Number of worlds of a batch: enough to keep all threads of a machine busy, few enough to fit its memory."""
 
 STALL_FACTOR = 3
-"""An episode that takes so many times the steps of its trials is stalled."""
+"""An episode that has not ended after this many times the steps of its trials is stalled."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Episode:
     Attributes:
         world: id of its world, different for all episodes.
         scene: the scene.
-        scene_key: the same for all episodes of a scene, different for different scenes.
-        group: name of the group in which its figures are also reported, "" for none.
+        scene_key: number of the scene: the same for all of its episodes, different for different scenes.
+        group: name of the group in whose figures the episode counts, too; "" for none.
     """
 
     world: int
@@ -45,29 +45,30 @@ class Episode:
 
 
 class Probe:
-    """Measures something while worlds are played; this one measures nothing."""
+    """Measures metrics while a batch is played. This base class measures none."""
 
     def after_reset(self) -> None:
         """Called before the first step."""
 
     def after_step(self, playing: npt.NDArray[np.bool_]) -> None:
-        """Called after each step; `playing`, (W,), are the worlds whose episode the step was part of."""
+        """Called after each step. `playing`: (W,) bool, the worlds whose episode had not ended before the step."""
 
     def columns(self) -> dict[str, npt.NDArray[np.float32]]:
-        """(R, trials) metrics by name: of each agent in each trial, NaN where there is none."""
+        """Metrics by name: (R, trials) float32, one value per agent and trial, NaN where there is none."""
         return {}
 
 
 @dataclass
 class Played:
-    """What became of the episodes of a batch.
+    """The outcome of the episodes of a batch.
 
     Attributes:
-        batch: it is closed when the next one is played.
-        episodes: that of each world. records: the trial records of the complete ones.
-        complete, stalled: (W,) bool, whether all trials ended, or took too long.
-        probe: what measured the batch.
-        agent_steps: steps in which an agent acted. play_s, policy_s: time of all steps, and in the policy.
+        batch: open until the next batch is played.
+        episodes: one per world. records: the trial records of the complete episodes.
+        complete, stalled: (W,) bool, whether all trials of the episode ended; whether they did not within the limit.
+        probe: the probe of the batch.
+        agent_steps: number of steps in which an agent acted, summed over agents.
+        play_s, policy_s: wall time of the whole batch, and the part of it in the policy.
     """
 
     batch: Batch
@@ -84,13 +85,16 @@ class Played:
 def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, seed: int, threads: int = 0,
            probe: Callable[[Batch], Probe] = lambda batch: Probe(),
            failed: Callable[[Episode, Exception], None] | None = None) -> Iterator[Played]:
-    """Plays each episode once and yields batch after batch.
+    """Plays each episode once and yields the batches as they are done.
 
     Args:
-        episodes: ascending by world, at least roughly: batches are made of consecutive ones.
+        episodes: batches consist of consecutive ones, so their world ids should be close to each other.
+        make_act: makes the policy of a batch.
         config: of the worlds; `scene_order` is set to "cycle".
-        probe: makes what measures a batch.
-        failed: called with an episode whose scene cannot be played under the config; None: its error is raised.
+        seed, threads: as for `Batch`.
+        probe: makes the probe of a batch.
+        failed: called with each episode whose scene cannot be played under the config, and with the error; None: the
+            error is raised.
     """
     config, waiting = config.replace(scene_order="cycle"), []
     for episode in episodes:
@@ -103,7 +107,7 @@ def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, 
 
 
 def _played(episodes, make_act, config, seed, threads, probe, failed):
-    """The same in one batch, or in smaller ones that leave out what cannot be played."""
+    """`played` in one batch; if it cannot be made, in its halves, down to the single episodes that fail."""
     worlds = [episode.world for episode in episodes]
     try:
         batch = Batch(_scene_list(episodes), num_worlds=len(worlds), config=config, seed=seed, threads=threads,
@@ -123,12 +127,15 @@ def _played(episodes, make_act, config, seed, threads, probe, failed):
 
 
 def _scene_list(episodes: Sequence[Episode]) -> list[Scene]:
-    """The list of scenes with which each world plays its own: with "cycle", that at its id modulo their number."""
+    """The list of scenes with which each world plays the scene of its episode under the `scene_order` "cycle".
+
+    A world then plays the scene at its id modulo the length: the smallest length without two ids at one place.
+    """
     worlds = np.array([episode.world for episode in episodes], np.int64)
     length = len(worlds)
     while len(np.unique(worlds % length)) < len(worlds):
         length += 1
-    scenes = [episodes[0].scene] * length  # of places between theirs, which no world plays
+    scenes = [episodes[0].scene] * length  # fills the places that no world plays
     for episode in episodes:
         scenes[episode.world % length] = episode.scene
     return scenes
@@ -136,17 +143,19 @@ def _scene_list(episodes: Sequence[Episode]) -> list[Scene]:
 
 def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
                         episodes: Sequence[Episode] = ()) -> Played:
-    """Plays the next episode of every world; a world that is done earlier is stepped further, without being measured.
-    """
+    """Plays the next episode of every world. A world that ends early is stepped on, but no longer measured."""
     probe = probe or Probe()
     last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world
     began, policy_s, agent_steps, steps = time.perf_counter(), 0.0, 0, 0
+    # A world may take as long as its own scene allows.
     batch.reset()
     probe.after_reset()
     limit = STALL_FACTOR * batch.config.max_trials * np.array(
         [batch.roles[scene].trial_steps for scene in batch.scene_index])
     complete, playing = np.zeros((2, batch.num_worlds), bool)
     playing[:] = True
+
+    # Until every world has ended its last trial, or is stalled.
     while playing.any():
         before = time.perf_counter()
         actions = act(batch)
@@ -158,22 +167,23 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
         complete |= playing & batch.trial_ended[first_agent] & (batch.trial_index[first_agent] == last_trial)
         playing = ~complete & (steps < limit)
 
+    # A world stores the records of one episode; those of a later one, into which it was stepped on, are dropped.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the records of later episodes are lost on purpose
+        warnings.simplefilter("ignore", RuntimeWarning)
         records = batch.trial_records()
     return Played(batch, episodes, records[complete[records["world"]]], complete, ~complete, probe, agent_steps,
                   time.perf_counter() - began, policy_s)
 
 
 def first_episodes(batch: Batch, act: Act) -> npt.NDArray[np.void]:
-    """The trial records of the next episode of every world, each world's once; the batch is reset before.
+    """Resets the batch, plays one episode in every world, and returns the trial records of these episodes.
 
     Args:
         batch: holds the records of an episode: `Batch(trial_records=config.max_trials)`.
         act: returns the actions of all agents.
 
     Returns:
-        (n,) records, as of `Batch.trial_records`.
+        (n,) records, as from `Batch.trial_records`; none of worlds that are stalled.
 
     Raises:
         ConfigError: the batch holds no records.

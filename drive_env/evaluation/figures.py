@@ -1,6 +1,6 @@
-"""How certain is a figure? Its value over all rows, and a 95% interval by a bootstrap over scenes.
+"""How certain is a figure? It has a value over all rows, and a 95% confidence interval by a bootstrap over scenes.
 
-The rows of a scene, its agents and trials, are not independent, so scenes are what is resampled (Efron 1979).
+The rows of a scene (one per agent and trial) are not independent, so scenes are resampled, not rows (Efron 1979).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 RESAMPLES = 1000
-"""Resamples of a bootstrap."""
+"""Number of resamples of a bootstrap."""
 
 RESAMPLES_AT_ONCE = 10
-"""Few enough for the memory of ten thousand scenes."""
+"""Limits the memory with ten thousand scenes."""
 
 SEED = 0
-"""Of the resamples: policies on equally many scenes are compared on the same ones."""
+"""Seed of the resamples: policies that are compared on the same scenes have the same resamples."""
 
 LOW, HIGH = 25, 974
-"""Ranks of the ends of an interval among the sorted resamples, from 0: 2.5% are below it, and as many above."""
+"""Ranks of the ends of an interval among the sorted resamples, from 0: 2.5% are below the interval, and 2.5% above."""
 
 UNITS = {"_mps3": "m/s3", "_mps": "m/s", "_per_km": "1/km", "_m": "m", "_s": "s", "_length": "steps", "_steps": "steps"}
-"""Unit of a metric by the end of its name; the first one that fits. All others have the unit 1."""
+"""Unit of a metric by the end of its name; the first entry that fits counts. All other metrics have the unit 1."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Figure:
     Attributes:
         value: a mean over rows, or a quotient of two sums over rows; None if there are no rows, or the divisor is 0.
         n: number of rows.
-        ci95: the ends of the 95% interval; an upper end of None is unbounded. None if `value` is None, or if all rows
-            are of one scene, which tells nothing about others.
+        ci95: the ends of the 95% confidence interval; an upper end of None is unbounded. None if `value` is None, or
+            if all rows are of one scene, which does not show how much scenes differ.
         unit: of the value; "1" for shares and counts.
     """
 
@@ -51,10 +51,10 @@ class Figure:
 
 
 class Quantity(NamedTuple):
-    """What a figure is computed from: a quotient of two sums over rows, a mean where `weights` are 0 and 1.
+    """The terms of a figure: the sum of `values` over the sum of `weights`. With weights 0 and 1 it is a mean.
 
     Attributes:
-        values, weights: (rows,) float64; the figure is the sum of `values` over that of `weights`.
+        values, weights: (rows,) float64.
         n: number of rows that count.
         unit: of the figure.
     """
@@ -69,12 +69,12 @@ def mean_of(values: npt.ArrayLike, unit: str, counts: npt.NDArray[np.bool_] | No
     """The mean over all rows, or over those that `counts` selects."""
     found = np.asarray(values, np.float64)
     weights = np.ones(len(found)) if counts is None else counts.astype(np.float64)
-    # Selected, not multiplied: a row that does not count may be NaN.
+    # Selects instead of multiplying: a row that does not count may be NaN.
     return Quantity(np.where(weights > 0, found, 0.0), weights, int(weights.sum()), unit)
 
 
 def unit_of(metric: str) -> str:
-    """The unit of a metric, which is the end of its name."""
+    """The unit of a metric, from the end of its name."""
     return next((unit for end, unit in UNITS.items() if metric.endswith(end)), "1")
 
 
@@ -103,7 +103,7 @@ def figures_of(scenes: npt.NDArray[np.int64], quantities: Mapping[str, Quantity]
 
 
 def _resampled(sums: np.ndarray) -> np.ndarray:
-    """(RESAMPLES, columns): the columns' sums over as many scenes, drawn with replacement. `sums` is by scene."""
+    """(RESAMPLES, columns): sums over `len(sums)` scenes, drawn with replacement. `sums`: (scenes, columns)."""
     rng = np.random.default_rng(SEED)
     found = np.empty((RESAMPLES, sums.shape[1]))
     for block in np.split(found, RESAMPLES // RESAMPLES_AT_ONCE):
@@ -112,14 +112,13 @@ def _resampled(sums: np.ndarray) -> np.ndarray:
 
 
 def _quotients(totals: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Infinite where the divisor alone is 0, NaN where both are."""
+    """`totals` over `weights`: infinite where only the weight is 0, NaN where both are."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return totals / weights
 
 
 def _interval(values: np.ndarray) -> tuple[float, float | None] | None:
-    """95% of the resampled values, those left out that are NaN; order statistics, which exist where some are infinite.
-    """
+    """The interval of 95% of the resampled values, without NaN. Order statistics allow infinite values."""
     ordered = np.sort(values[~np.isnan(values)])
     low, high = (ordered[rank * len(ordered) // RESAMPLES] for rank in (LOW, HIGH))
     if not np.isfinite(low):

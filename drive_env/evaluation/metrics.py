@@ -1,4 +1,4 @@
-"""Which figures follow from the rows of played trials?"""
+"""Which figures are computed from the rows of played trials?"""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from .figures import Figure, Quantity, figures_of, mean_of, unit_of
 from .rows import Rows, metrics_of
 
 CLOSE_S = 0.95
-"""Smallest time to collision below which a trial counts as one with a close call: the bound of nuPlan."""
+"""A trial has a close call if its smallest time to collision is below this bound, which is that of nuPlan."""
 
 CLEAN_GROUP = "clean"
-"""The group that is level 0 of every field."""
+"""The group without changes of the config, which is level 0 of every field."""
 
 
 def group_of(field: str, level: float) -> str:
-    """The name of the group of a level of a field."""
+    """The name of the group for one level of a field, such as "phantom_braking=0.5"."""
     return f"{field}={level:g}"
 
 
 def figures_of_rows(rows: Rows) -> dict[str, Figure]:
-    """The figure of every metric of docs/evaluation.md over these rows."""
+    """The figures of all metrics that these rows have, by the names of docs/evaluation.md."""
     return figures_of(rows["scene_key"], quantities_of(rows))
 
 
 def figures_of_groups(rows: Rows) -> dict[str, dict[str, Figure]]:
-    """The same for each group that has a name."""
+    """The figures of each group that has a name, by group."""
     return {group: figures_of_rows({name: column[rows["group"] == group] for name, column in rows.items()})
             for group in sorted(set(rows["group"].tolist()) - {""})}
 
 
 def quantities_of(rows: Rows) -> dict[str, Quantity]:
-    """What the figures are computed from, by their names."""
+    """The terms of each figure, by its name."""
     found = {name: mean_of(rows[name], unit_of(name), ~np.isnan(rows[name])) for name in metrics_of(rows)}
     if "min_time_to_collision_s" in rows:
         found["close_call"] = mean_of(rows["min_time_to_collision_s"] < CLOSE_S, "1")
 
-    # Quotients of sums, whose names are those of reports.
+    # Quotients of sums, with the names that reports have.
     for name, (dividend, divisor, factor) in QUOTIENTS.items():
         counted = {"goal": "goals"} if "goals" in rows else {}
         above, below = (rows.get(counted.get(one, one)) for one in (dividend, divisor))
@@ -48,9 +48,9 @@ def quantities_of(rows: Rows) -> dict[str, Quantity]:
 
 
 def _areas(rows: Rows) -> dict[str, Quantity]:
-    """The mean score over the levels of each field that groups have, from 0 to the highest, by trapezoids.
+    """The mean score over the levels of each field in the groups, from 0 to the highest level, by the trapezoidal rule.
 
-    Every level has the same episodes, so its rows share the width that the level has in the area.
+    Every level has the same episodes, so each of its rows has the weight of the level in the rule.
     """
     groups = rows["group"].astype(str)
     names = np.unique(groups).tolist()
@@ -68,7 +68,7 @@ def _areas(rows: Rows) -> dict[str, Quantity]:
 
 
 def _by_trial(rows: Rows) -> dict[str, Quantity]:
-    """The metrics of each trial of an episode, and what an agent gains from its first trial to each later one."""
+    """The metrics of each trial index alone, and the gain of an agent from its first trial to each later one."""
     trials = rows["trial"]
     found: dict[str, Quantity] = {}
     count = int(trials.max()) + 1 if len(trials) else 0
@@ -79,7 +79,7 @@ def _by_trial(rows: Rows) -> dict[str, Quantity]:
             if name in rows:
                 found[f"trial_{trial}_{short}"] = mean_of(rows[name], unit_of(name), trials == trial)
 
-    # Rows are sorted: the first trial of an agent stands so many rows before its trial k.
+    # Rows are sorted by agent, then trial: the first trial of an agent is k rows before its trial k.
     scores = rows["score"].astype(np.float64)
     for trial in range(1, count):
         of_trial = np.flatnonzero(trials == trial)

@@ -1,4 +1,4 @@
-"""How well does a policy drive on many scenes? All agents are driven by it, as in training."""
+"""How well does a policy drive on many scenes? It drives all agents, as in training."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from .base import Evaluator
 
 
 class MultiScenario(Evaluator):
-    """All agents of a list of scenes, by default of towns with seeds that no training by name has seen."""
+    """Drives all agents of a list of scenes; by default of towns with held-out seeds, which `Batch("town")` lacks."""
 
     type = "multi_scenario"

@@ -1,4 +1,4 @@
-"""What does an evaluation return? Figures, the rows they come from, what was covered, as JSON and CSV; and merging."""
+"""What does an evaluation return? Figures, their rows and the coverage, as JSON and CSV files that `merge` joins."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .metrics import figures_of_groups, figures_of_rows
 from .rows import Rows, joined, read_rows, write_rows
 
 SCHEMA = 1
-"""Version of the JSON form; drive_env/evaluation/result.schema.json describes it."""
+"""Version of the JSON format, which drive_env/evaluation/result.schema.json describes."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Which episodes were played; each at most once.
+    """How many of the episodes were played; each is played at most once.
 
     Attributes:
         expected: episodes of the list of scenes; a source that cannot be read counts as one scene.
         played: those that were played to the end of their last trial.
-        unique_scenes: different scenes among them.
-        stalled: those that took more than three times the steps of their trials.
-        complete: whether all were played, of all shards.
+        unique_scenes: number of different scenes of the played episodes.
+        stalled: those that had not ended after three times the steps of their trials.
+        complete: whether all expected episodes of all shards were played.
     """
 
     expected: int
@@ -47,12 +47,12 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Failure:
-    """A scene that was not played, or an evaluator that raised an exception.
+    """A scene or a group that was not played.
 
     Attributes:
-        scene: name of the scene or file; "" for an evaluator.
+        scene: name of the scene, file or group.
         error: type and message of the exception.
-        trace: its traceback, "" for a scene.
+        trace: traceback of the exception; "" where none was stored.
     """
 
     scene: str
@@ -71,17 +71,17 @@ class EvalResult:
     Attributes:
         evaluator, type: name and type of the evaluator.
         policy: name of the policy.
-        checkpoint: path, sha256, update and steps of a trained policy, where its caller gave them.
-        config: the resolved config of the evaluator.
-        config_sha256: hash of it, by which results that may be compared are recognised.
+        checkpoint: path, sha256, update and steps of a trained policy, as passed to `rollout`; None: none was passed.
+        config: all settings of the evaluator, as from `Evaluator.resolved`.
+        config_sha256: hash of `config`; results with the same hash can be compared.
         seed: of the worlds.
-        metrics: figures by name. groups: the same for each group of scenes.
-        coverage: which episodes were played.
-        rows: one for each trial of each agent, as columns.
+        metrics: figures by name. groups: the figures of each group, by its name.
+        coverage: how many episodes were played.
+        rows: one row per trial of each agent, as columns by name.
         failures: what was not played, and why.
-        seconds: total, play (stepping and acting) and policy (acting), by name.
-        agent_steps: steps in which an agent acted.
-        shards: the shards of which this is the result. shard_count: how many there are.
+        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy".
+        agent_steps: number of steps in which an agent acted, summed over agents.
+        shards: indices of the shards in this result. shard_count: number of all shards.
         created: time in UTC, ISO 8601.
     """
 
@@ -105,14 +105,14 @@ class EvalResult:
 
     @property
     def planning_ms(self) -> float | None:
-        """Time in the policy per agent-step; None without steps."""
+        """Time in the policy per agent-step, ms; None without steps."""
         return 1000 * self.seconds["policy"] / self.agent_steps if self.agent_steps else None
 
     def to_dict(self, episodes_csv: str | None = None) -> dict[str, Any]:
         """The result in the types of JSON, without its rows.
 
         Args:
-            episodes_csv: name of the file of the rows, where they are saved.
+            episodes_csv: name of the file with the rows; None: they are not saved.
         """
         figures = lambda found: {name: figure.to_dict() for name, figure in found.items()}
         return {
@@ -128,7 +128,7 @@ class EvalResult:
             "machine": {"cpu": processor()}}
 
     def save(self, path: str | Path) -> None:
-        """Writes the result, and beside it its rows: result.json and result.episodes.csv.
+        """Writes the result and its rows to two files of one folder, such as result.json and result.episodes.csv.
 
         Args:
             path: of the JSON file; existing files are replaced.
@@ -144,13 +144,13 @@ class EvalResult:
 
 
 def load_result(path: str | Path) -> EvalResult:
-    """A saved result with its rows.
+    """Reads a saved result and its rows, and computes the figures from the rows.
 
     Args:
-        path: of the JSON file that `EvalResult.save` wrote; its rows are beside it.
+        path: of the JSON file that `EvalResult.save` wrote; the file of the rows is in the same folder.
 
     Raises:
-        ConfigError: a file cannot be read, or is no result of this version.
+        ConfigError: a file cannot be read, or is not a result in the format of this version.
     """
     path = Path(path)
     try:
@@ -173,16 +173,18 @@ def load_result(path: str | Path) -> EvalResult:
 
 
 def merge(results: Sequence[EvalResult]) -> EvalResult:
-    """One result of the shards of an evaluation, with the figures of an evaluation that was not split, bit for bit.
+    """Joins the results of shards; the figures equal those of an evaluation without shards, bit for bit.
 
     Args:
-        results: at least one; of different shards, with the same config and policy.
+        results: at least one; of different shards, with the same config, policy and checkpoint.
 
     Raises:
         ConfigError: there are none, or they do not fit together.
     """
     if not results:
         raise ConfigError("results is empty; it must hold at least one result")
+
+    # Only different shards of one evaluation fit together.
     first = results[0]
     for other in results[1:]:
         for name in ("config_sha256", "policy", "checkpoint", "shard_count"):
@@ -195,6 +197,7 @@ def merge(results: Sequence[EvalResult]) -> EvalResult:
         twice = next(shard for shard in shards if shards.count(shard) > 1)
         raise ConfigError(f"shard {twice} of {first.shard_count} is in two results; each may be merged once")
 
+    # Shards have no scene in common, so all counts are sums.
     counts = {name: sum(getattr(result.coverage, name) for result in results)
               for name in ("expected", "played", "unique_scenes", "stalled")}
     is_complete = counts["played"] == counts["expected"] and len(shards) == first.shard_count
@@ -211,17 +214,17 @@ def _with_figures(result: EvalResult) -> EvalResult:
 
 
 def sha256_of(config: Mapping[str, Any]) -> str:
-    """The hash of a config: that of its JSON with sorted keys and without spaces."""
+    """The hash of a config: of its JSON text with sorted keys and without spaces."""
     text = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _checkout() -> dict[str, Any]:
-    """Commit of the checkout that the package is run from, and whether files were changed; nulls outside of one."""
+    """Commit of the checkout from which the package runs, and whether files were changed; None outside a checkout."""
     git = lambda *words: subprocess.run(["git", *words], cwd=Path(__file__).parent, text=True, capture_output=True,
                                         check=True, timeout=60).stdout.strip()
     try:
-        git("ls-files", "--error-unmatch", Path(__file__).name)  # a checkout of another project is none of ours
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # fails in a checkout of another project
         return {"git": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
     except (OSError, subprocess.SubprocessError):
         return {"git": None, "dirty": None}

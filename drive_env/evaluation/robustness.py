@@ -1,4 +1,4 @@
-"""How much worse does a policy drive under disturbances? The same scenes at several levels of each."""
+"""How much worse does a policy drive under disturbances? It plays the same worlds at several levels of each."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ LEVELS: dict[str, dict[float, dict[str, Any]]] = {
     "partner_position_noise_m": {level: {"sensors": {"partner_position_noise_m": level}} for level in (0.5, 1.0, 2.0)},
     "partner_dropout": {level: {"sensors": {"partner_dropout": level}} for level in (0.25, 0.5)},
 }
-"""Changes of the worlds' config by the name of the field that they raise, and by its level."""
+"""Changes of the worlds' config, by the field that is disturbed and its level."""
 
 
 class Robustness(MultiScenario):
-    """All agents of a list of scenes, without disturbances (group "clean") and under each of `LEVELS` alone.
+    """Drives all agents of a list of scenes, without changes (group "clean"), then with each change of `LEVELS` alone.
 
-    The metric `area_<field>` is the mean score over the levels of a field, from 0 to the highest one, by trapezoids: 1
-    is a perfect score at all levels. Levels that the config does not allow are failures.
+    The metric `area_<field>` is the mean score over the levels of a field, from 0 to the highest, by the trapezoidal
+    rule: 1 is a perfect score at all levels. Levels that the config does not allow are failures, and not in the area.
     """
 
     type = "robustness"
 
     def conditions(self) -> Mapping[str, Mapping[str, Any]]:
-        """Without disturbances, and each level of each field."""
+        """No change, and each level of each field, by the names of the groups."""
         return {CLEAN_GROUP: {}, **{group_of(field, level): changes for field, levels in LEVELS.items()
                                     for level, changes in levels.items()}}

@@ -1,4 +1,4 @@
-"""What is known of every played trial? One row each, as columns, and as a CSV file that gives the same rows back."""
+"""What is recorded of every played trial? One row each, as columns, and as a CSV file from which they can be read."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Rows = dict[str, npt.NDArray[Any]]
 HEAD: dict[str, Any] = {
     "scene": object, "scene_key": np.int64, "group": object, "seed": np.uint64, "world": np.int64, "agent": np.int32,
     "trial": np.int32, "object_id": np.int64, "kind": object, "outcome": object}
-"""Names and types of the columns that tell which trial it was."""
+"""Names and types of the columns that identify a trial and its outcome."""
 
 ORDER = ("trial", "agent", "world")
-"""The columns that sort the rows of a group, the last one first; groups are sorted by name."""
+"""Sort keys of the rows of a group, the first key last (as for `numpy.lexsort`); groups are sorted by name."""
 
 
 def rows_of(batch: Batch, records: npt.NDArray[np.void], heads: Sequence[Mapping[str, Any]],
             further: Mapping[str, npt.NDArray[Any]]) -> Rows:
-    """The rows of some trial records of a batch, those of co-players left out.
+    """The rows of some trial records of a batch, without those of co-players.
 
     Args:
-        records: of `Batch.trial_records`.
-        heads: the scene, scene_key, group and world of each world of the batch.
-        further: (agents, trials) float32 further metrics by name, for the agents of the batch.
+        records: from `Batch.trial_records`.
+        heads: for each world of the batch, its values of the columns scene, scene_key, group and world.
+        further: further metrics by name, (agents, trials) float32 each, for the agents of the batch.
     """
     records = records[~records["coplayer"]]
     worlds = records["world"]
@@ -54,7 +54,7 @@ def rows_of(batch: Batch, records: npt.NDArray[np.void], heads: Sequence[Mapping
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
-    """All rows of some tables with the same columns, sorted by group, world, agent and trial; no rows of none."""
+    """All rows of tables with the same columns, sorted by group, world, agent and trial. `parts` may be empty."""
     parts = [part for part in parts if len(part["world"])]  # a shard without episodes has no metrics
     if not parts:
         return {name: np.zeros(0, dtype) for name, dtype in HEAD.items()}
@@ -70,7 +70,7 @@ def metrics_of(rows: Rows) -> list[str]:
 
 
 def write_rows(rows: Rows, path: Path) -> None:
-    """Writes a CSV file: numbers with as many digits as give them back exactly."""
+    """Writes a CSV file, with enough digits to read the same numbers back."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(rows)

@@ -36,17 +36,17 @@ class EvaluatorConfig(Checked):
         ("town",), "", "generators' names, files, folders and, in Python, scenes", Check(
             _are_scenes, "a generator's name, a path, a Scene, or a non-empty list of these", _as_tuple))
     first_seed: int = setting(
-        HELD_OUT_SEED, "", "first seed of the scenes of a generator; `Batch(\"town\")` has those from 0 to 63",
+        HELD_OUT_SEED, "", "first seed of a generator's scenes; `Batch(\"town\")` plays seeds 0 to 63",
         count(0, SEED_LIMIT))
     scene_count: int = setting(SEEDS, "scenes", "number of scenes of each generator", count(1, EPISODE_LIMIT))
     scene_agents: int | None = setting(
         None, "agents", "number of vehicles of generated scenes", count(1, 4096, none="the generator's default"))
     sample: int | None = setting(
-        None, "sources", "number of files and generated scenes that are drawn from all; the draw depends on the name "
-        "of the evaluator and `seed` alone", count(1, EPISODE_LIMIT, none="all are played"))
+        None, "sources", "number of files and generated scenes to draw from the list; the draw depends on the "
+        "evaluator's name and `seed` alone", count(1, EPISODE_LIMIT, none="all are played"))
     episodes: int = setting(1, "episodes", "number of episodes of each scene", count(1, EPISODE_LIMIT))
     seed: int = setting(0, "", "seed of the worlds and of the random policy", count(0, SEED_LIMIT))
-    enabled: bool = setting(True, "", "whether it is run where no evaluator is named", switch())
+    enabled: bool = setting(True, "", "whether it runs if no evaluator is named", switch())
     env: Nested[DriveConfig, Fields] = nested(DriveConfig(), "config of the worlds")
     options: Any = setting(None, "", "settings of the type of evaluator, by name", Check(
         lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
@@ -60,10 +60,11 @@ class EvaluatorConfig(Checked):
 
 def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str, Any],
                     allowed: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-    """The options of a type of evaluator, filled with its defaults.
+    """The options of a type of evaluator, completed by its defaults.
 
     Args:
-        kind: the type, for the message. allowed: the values that each option may have.
+        kind: the type, for error messages. options: the ones that were set. defaults: all options with their defaults.
+        allowed: the values that each option may have.
 
     Raises:
         ConfigError: there is no such option, or a value is not allowed.

@@ -1,7 +1,7 @@
-"""Which scenes does an evaluation play? A list of sources, each read when its turn comes, and a fixed sample of them.
+"""Which scenes does an evaluation play? A list of sources, which are read one by one, or a fixed sample of them.
 
-A source is a file, a seed of a generator, or a scene. It has its place in the list, whatever else is read: shards of a
-list read their own sources alone, and a source that cannot be read leaves the places of the others as they are.
+A source is a file, a seed of a generator, or a scene. Its place in the list depends on the list alone, so a shard reads
+only its own sources, and a source that cannot be read does not change the places of the others.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from ..scenes.resolve import files_of, find_source, is_generator, vehicle_count
 from ..scenes.validate import validate_scene
 
 HELD_OUT_SEED = 10_000_000
-"""The first seed of a generator's scenes by default; those of names, on which policies train, begin at 0."""
+"""Default of the first seed of a generator's scenes. `Batch("town")`, with which policies train, begins at seed 0."""
 
 SEEDS = 64
-"""Scenes of a generator by default."""
+"""Default number of scenes of a generator."""
 
 SHARD_LIMIT = 100_000
 
 
 @dataclass(frozen=True)
 class Source:
-    """Some scenes that are read together.
+    """One or more scenes that are read together.
 
     Attributes:
-        name: of the file, or of the generated scene.
-        read: returns the scenes; raises a `DriveError` if it cannot.
-        group: the name of the group in which its figures are also reported, "" for none.
+        name: of the file or scene.
+        read: reads and returns the scenes; raises a `DriveError` if they cannot be read.
+        group: name of the group in whose figures the scenes count, too; "" for none.
     """
 
     name: str
@@ -48,11 +48,11 @@ def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HE
     """The sources of generators' names, files, folders and scenes, in their order.
 
     Args:
-        scenes: as for `Batch`. first_seed, seeds: of the scenes of each generator's name.
-        agents: number of vehicles of generated scenes; None: that of the generator.
+        scenes: as for `Batch`. first_seed, seeds: first seed and number of seeds for each generator's name.
+        agents: number of vehicles of generated scenes; None: the generator's default.
 
     Raises:
-        SceneError: a folder cannot be listed, or what is given is no source.
+        SceneError: a folder cannot be listed, or an entry is not a generator's name, a path or a scene.
         ConfigError: a seed is out of its range.
     """
     first_seed = checked_int("first_seed", first_seed, 0, SEED_LIMIT)
@@ -77,10 +77,10 @@ def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HE
 
 
 def sample_of(sources: Sequence[Source], name: str, count: int | None, seed: int) -> list[Source]:
-    """A sample that depends on the name of its evaluator and the seed alone; the whole list for None.
+    """A sample of `count` sources, which depends on the evaluator's name and the seed alone; None: the whole list.
 
     Raises:
-        ConfigError: there are fewer sources.
+        ConfigError: there are fewer sources than `count`.
     """
     if count is None:
         return list(sources)
@@ -106,7 +106,7 @@ def part_of(count: int, shard: tuple[int, int]) -> range:
     """The places in a list of `count` sources that shard i of n plays: i, i + n, i + 2 n, ...
 
     Raises:
-        ConfigError: it is no pair i, n with 0 <= i < n.
+        ConfigError: `shard` is not a pair (i, n) with 0 <= i < n.
     """
     if not (isinstance(shard, tuple) and len(shard) == 2):
         raise ConfigError(f"shard is {value_text(shard)}; it must be a pair (i, n)")

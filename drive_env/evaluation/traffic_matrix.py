@@ -1,4 +1,4 @@
-"""How well does a policy drive among other traffic than it has trained with? One column of ego x traffic."""
+"""How well does a policy drive among traffic that it has not trained with? One row of the matrix ego x traffic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..scenes import Scene
 from .base import Evaluator
 
 ALONE: dict[str, Any] = {"control": "sdc", "agents_per_world": None}
-"""The ego is the one agent; all others follow `others`."""
+"""The ego is the only agent; the config's `others` determines what all others do."""
 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "replay": {**ALONE, "others": "replay"}, "static": {**ALONE, "others": "static"},
@@ -26,33 +26,33 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 
 
 class TrafficMatrix(Evaluator):
-    """One vehicle of each scene, the ego, among each kind of traffic in turn; a group each.
+    """Drives one vehicle of each scene, the ego, among each kind of traffic in turn; each kind is a group.
 
-    Traffic replays its logs, stands still, follows rules (`others="idm"`), or consists of agents that the lane driver,
-    or the policy itself, drives. The ego is the sdc, or the first vehicle that could drive; it alone is measured.
-    Results of several policies are the rows of the matrix ego x traffic.
+    Traffic replays its logs, stands still, follows rules (`others="idm"`), or consists of agents that are driven by the
+    lane driver or by the policy itself. The ego is the sdc, or the first vehicle that can drive; only it is measured.
+    The results of several policies are the rows of the matrix ego x traffic.
     """
 
     type = "traffic_matrix"
 
     def conditions(self) -> Mapping[str, Mapping[str, Any]]:
-        """The kinds of traffic."""
+        """Changes of the worlds' config by the kind of traffic."""
         return CONDITIONS
 
     def variants(self, scene: Scene) -> Sequence[Scene]:
         """The scene with the ego as its sdc.
 
         Raises:
-            SceneError: no vehicle could drive.
+            SceneError: no vehicle can drive.
         """
         roles = assign_roles(scene, self.env.replace(control="vehicles"))
         drivable = roles.objects[: roles.num_agents]
         return [scene if scene.sdc in drivable else replace(scene, sdc=int(drivable[0]))]
 
     def act_maker(self, make_act: MakeAct, condition: str) -> MakeAct:
-        """The policy that `make_act` makes for the ego, and for the traffic of a `condition` what it names.
+        """`make_act`; under the `condition` "lane", with a lane driver for all agents except the egos.
 
-        Its actions are in the form of `batch.actions`.
+        The actions are in the form of `batch.actions`.
 
         Raises:
             ConfigError: from the lane driver, if the vehicle model does not fit.
@@ -75,7 +75,7 @@ class TrafficMatrix(Evaluator):
         return make
 
     def measured(self, batch: Batch) -> npt.NDArray[np.bool_]:
-        """(R,) the egos of `batch`."""
+        """(R,) bool, the egos of `batch`."""
         found = np.zeros((batch.num_worlds, batch.agents_per_world), bool)
         for world, scene in enumerate(batch.scene_index.tolist()):
             roles = batch.roles[scene]

@@ -1,4 +1,4 @@
-"""Which facts are told about each scene? One card a generator, from its module, its envs and its task."""
+"""Which facts does the gallery show about each scene? One card per generator, from its module, envs and task."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ DRIVER_OF = {"lane": LaneDriver.__name__, "parking": ParkingDriver.__name__}
 """The reference driver by the name of its policy."""
 
 OF_OTHERS = ("others", "idm_lane_changes")
-"""Fields of an env about rule-based vehicles: on a card all cars are agents, which the reference driver drives."""
+"""Fields of an env about rule-based vehicles, which cards omit: there, the reference driver drives all cars."""
 
 
 class Card(NamedTuple):
-    """A scene and how it is played.
+    """A generator, and the config with which its scenes are played.
 
     Attributes:
         name: of the generator.
-        envs: the ids of its envs for one agent.
-        task: the function of `drive_env.tasks`; "" where the scene has no task.
+        envs: the ids of its envs, each for one agent.
+        task: name of its function in `drive_env.tasks`; "" without a task.
         difficulty: what is hard, a sentence.
-        policy: of the reference driver, as for `drive_env.render.play`.
+        policy: name of the reference driver, as for `drive_env.render.play`.
         config: of a world in which all cars are agents, with the horizon, actions and rewards of the first env, or of
             the task.
-        agents: how many cars drive.
-        steps: of a trial.
-        dt_s: of a step, s.
-        optimum: success rate in each trial of a policy with memory, for a task.
+        agents: number of agents. Vehicles with logs or scripts, and parked ones, are not counted.
+        steps: time limit of a trial, steps.
+        dt_s: duration of a step.
+        optimum: for a task, the optimal score with memory in each trial of an episode.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Card(NamedTuple):
 
     @property
     def trials(self) -> int:
-        """Of an episode."""
+        """Number of trials of an episode."""
         return self.config.max_trials
 
     @property
@@ -73,13 +73,13 @@ class Card(NamedTuple):
 
 @cache
 def cards() -> Mapping[str, Card]:
-    """By the name of the generator, those without a task first."""
+    """The cards by the name of the generator; those without a task come first."""
     names = sorted(GENERATORS, key=lambda name: name in TASK_OF)
     return {name: _card(name) for name in names}
 
 
 def named_cards(names: list[str] | None) -> list[Card]:
-    """The cards of these generators, in this order; of all for None or no names.
+    """The cards of these generators, in this order, each once; None or an empty list: all.
 
     Raises:
         ConfigError: there is no such generator.

@@ -1,6 +1,6 @@
-"""How is a scene filmed? A trial of its reference driver, seen from above, at a few times the real speed.
+"""How is a scene filmed? A trial of its reference driver from above, up to a few times as fast as real time.
 
-A long road is cut into pieces of a readable scale, one below the other, west to east.
+A long road is cut into pieces of a legible scale, from west to east, one below the other.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from ..scenes.scene import Roads
 from .cards import Card
 
 FPS = 10.0
-"""Of a film; files grow with it."""
+"""Frames per second of a film; files grow with it."""
 
 FILM_S = 10.0
-"""Longest film, without its end: a reader looks at many."""
+"""Longest duration of a film without `HOLD_S`; short, since a page has many films."""
 
 SHOWN_S = 45.0
-"""Longest time of the scene that is shown: circuits go on for minutes."""
+"""Longest simulated time that a film shows: trials on circuits last minutes."""
 
 WIDTH_PX = 480
-"""Of a film; two of them fit side by side on a page."""
+"""Default width of a film; two fit side by side on a page."""
 
 HOLD_S = 1.5
 """The last frame stays this long before the film begins anew."""
 
 PIECE_M = 220.0
-"""Longest piece of road in one row: a car is then 10 pixels long in a film 480 pixels wide."""
+"""Longest piece of road in one row: a car is then about 10 pixels long in a film 480 pixels wide."""
 
 LONG_ROAD = 3.0
-"""Areas whose width is this many times the height are cut into pieces."""
+"""Areas whose width is at least this many times their height are cut into pieces."""
 
 TALL = 0.9
-"""Height of a film without pieces, relative to its width, at most."""
+"""Largest height of a film without pieces, relative to its width."""
 
 ROW_GAP_PX, LEAST_ROW_PX = 6, 32
 
 ROW_MARGIN_M = 6.0
-"""Above and below the roads of a row."""
+"""Margin above and below the roads of a row."""
 
 POINT_STEP_M = 5.0
-"""Distance of the points by which the height of a row is found."""
+"""Largest distance between the road points from which the height of a row is computed."""
 
 
 class Filmed(NamedTuple):
-    """What a film shows: the time of the scene from 0 to `shown_s`, at `speed` times the real one."""
+    """The first `shown_s` seconds of a trial in `frames` frames, shown `speed` times as fast as real time."""
 
     frames: int
     shown_s: float
@@ -63,7 +63,7 @@ class Filmed(NamedTuple):
 
 def film(card: Card, path: str | os.PathLike, seed: int = 0, width: int = WIDTH_PX,
          progress: Progress | None = None) -> Filmed:
-    """Writes a film of one trial, in which the reference driver drives all cars."""
+    """Writes a film of one trial, in which the reference driver drives all agents."""
     scene = generate_scene(card.name, seed=seed)
     steps = min(_played_steps(card, scene, seed), math.ceil(SHOWN_S / card.dt_s))
     stride = max(1, math.ceil(steps / (FILM_S * FPS)))
@@ -72,7 +72,7 @@ def film(card: Card, path: str | os.PathLike, seed: int = 0, width: int = WIDTH_
 
 
 def _played_steps(card, scene, seed):
-    """The steps until the trial ends."""
+    """The number of steps until the trial ends."""
     with _batch(card, scene, seed) as batch:
         return sum(1 for _ in play_trials(batch, actor(batch, card.policy, seed), 1))
 
@@ -90,7 +90,7 @@ def _frames(card, scene, seed, width, steps, stride, progress) -> Iterator[np.nd
         yield (frame := picture.frame())
         for done in range(1, steps + 1):
             batch.step(act())
-            # Every step is drawn, since trails are made of earlier frames.
+            # Draws every step, since a trail needs the positions of the steps before.
             frame = picture.frame()
             if done % stride == 0 or done == steps:
                 yield frame
@@ -101,7 +101,7 @@ def _frames(card, scene, seed, width, steps, stride, progress) -> Iterator[np.nd
 
 
 class Rows:
-    """Draws a world of a batch without bars; a long road in several rows."""
+    """Draws world 0 of a batch without bars; a long road in several rows."""
 
     def __init__(self, batch: Batch, width: int) -> None:
         boxes = rows_of(batch.roles[0].scene.roads, box_of(batch.roles[0]))
@@ -122,7 +122,7 @@ def _height_px(box_m, width):
 
 
 def rows_of(roads: Roads, box_m: Box) -> list[Box]:
-    """The pieces of a long area from west to east, equally long, each as high as its roads; or the area itself."""
+    """Pieces of a long area from west to east, equally long, each as high as its roads; of another area, the area."""
     low_x, low_y, high_x, high_y = box_m
     length_m = high_x - low_x
     if length_m < LONG_ROAD * (high_y - low_y):

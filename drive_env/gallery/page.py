@@ -1,4 +1,4 @@
-"""How does the page of a gallery read? One HTML file beside its films: a card a scene, without a network."""
+"""What does the page of the gallery contain? One card per scene, in one HTML file beside the films."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 
 
 class Shown(NamedTuple):
-    """A card with its film and the counts of its reference driver, one a seed."""
+    """A card with its film, and the counts of its reference driver for each seed."""
 
     card: Card
     filmed: Filmed
@@ -39,7 +39,7 @@ class Shown(NamedTuple):
 
 
 def facts(shown: Shown) -> dict[str, str]:
-    """What a reader compares, by its name."""
+    """The facts of a card as texts, by their labels."""
     card = shown.card
     return {"envs": ", ".join(card.envs) or f"drive_env.tasks.{card.task}()", "cars": str(card.agents),
             "horizon": horizon_text(card), "actions": card.config.action_type, "hard": card.difficulty,
@@ -48,13 +48,13 @@ def facts(shown: Shown) -> dict[str, str]:
 
 
 def horizon_text(card: Card) -> str:
-    """Of a trial, in seconds and steps."""
+    """The time limit of a trial in seconds and steps, and the number of trials if there are several."""
     trials = f", {card.trials} trials" if card.trials > 1 else ""
     return f"{card.horizon_s:g} s ({card.steps} steps){trials}"
 
 
 def film_text(filmed: Filmed) -> str:
-    """Which time it shows how fast."""
+    """The simulated time that a film shows, and how fast."""
     speed = "in real time" if filmed.speed == 1 else f"shown {filmed.speed:.2g} times as fast"
     return f"{filmed.shown_s:.3g} s {speed}"
 
@@ -64,8 +64,8 @@ def gallery_page(shown: Sequence[Shown]) -> str:
     cards = "".join(_card_html(one) for one in shown)
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{TITLE}</title>\n'
-            f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{TITLE}</h1>\n<p>The reference driver drives all cars of a "
-            "scene. Blue cars drive to the rings, their goals; green discs are goals that were reached.</p>\n"
+            f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{TITLE}</h1>\n<p>The reference driver drives the cars of a "
+            "scene. Blue cars drive to their goals, the rings; green discs are goals that were reached.</p>\n"
             f"<main>\n{cards}</main>\n</body>\n</html>\n")
 
 

@@ -1,4 +1,4 @@
-"""How good is the reference driver on each scene? Counts of one trial, of an episode of a task, for each seed."""
+"""How well does the reference driver do on each scene? Counts of one episode for each seed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..scenes import generate_scene
 from .cards import Card
 
 Counts = dict[str, int]
-"""Of one seed: the trials of all cars, those that ended in each way, and `goals`, all that were reached."""
+"""Of one seed: `trials` of all cars, how many of them had each of `OUTCOMES`, and the number of `goals` reached."""
 
 OUTCOMES = ("score", "collision", "offroad", "timeout")
-"""What is counted of the trials; the first one is a goal without an infraction."""
+"""Metrics that are counted over trials; `score` is 1 for a goal without an infraction."""
 
 
 def counts_of(card: Card, seed: int) -> Counts:
-    """Plays the scene of a seed with the reference driver; the same counts wherever the driver acts alike."""
+    """Plays an episode of the scene of a seed with the reference driver, and counts its outcomes."""
     with Batch(generate_scene(card.name, seed=seed), config=card.config, seed=seed, threads=1,
                trial_records=card.trials) as batch:
         act = actor(batch, card.policy, seed)
@@ -32,13 +32,13 @@ def counts_of(card: Card, seed: int) -> Counts:
 
 
 def total(counts: Iterable[Counts]) -> Counts:
-    """The sums over seeds."""
+    """The sum of each count over seeds."""
     rows = list(counts)
     return {name: sum(row[name] for row in rows) for name in rows[0]}
 
 
 def score_text(card: Card, counts: Sequence[Counts]) -> str:
-    """The score over all cars and seeds; on circuits also the goals a minute, in tasks that of the optimum."""
+    """The mean score over all cars and seeds; on circuits also a car's goals per minute, for tasks also the optimum."""
     found = total(counts)
     text = percent(found["score"], found["trials"])
     if card.laps:
@@ -50,7 +50,7 @@ def score_text(card: Card, counts: Sequence[Counts]) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """A share with one decimal, never rounded to none or to all of it."""
+    """A share with one decimal; 0% and 100% are exact, other shares are not rounded to them."""
     if part in (0, whole):
         return f"{100 * part // whole}%"
     return f"{min(max(100 * part / whole, 0.1), math.floor(1000 * (whole - 1) / whole) / 10):.1f}%"

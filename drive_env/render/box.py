@@ -1,4 +1,4 @@
-"""Which area of a scene does a picture cover? The traffic, a generated map, or the one that the caller wants."""
+"""Which area of a scene does a picture cover? The traffic, a generated map, or the area that the caller sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..roles import Roles
 from ..scenes.limits import COORDINATE_LIMIT_M
 
 Box = tuple[float, float, float, float]
-"""low x, low y, high x, high y, m."""
+"""Low x, low y, high x and high y of an area, m."""
 
 MARGIN_M = 12.0
 """Margin around all starts, logs and goals."""
@@ -19,9 +19,9 @@ ROAD_MARGIN_M = 6.0
 
 
 def box_of(roles: Roles) -> Box:
-    """All starts, logs and goals of a scene, with a margin; of a generated one the whole map, which is made for them.
+    """The area of all starts, logs and goals of a scene, and of a generated scene also of all roads, with a margin.
 
-    The map of a real scene can reach much farther than its traffic.
+    The roads of a logged scene are left out, since they can reach much farther than its traffic.
     """
     scene, frames, valid = roles.scene, roles.frames, roles.frames.valid[:, roles.objects]
     points = [
@@ -37,7 +37,7 @@ def box_of(roles: Roles) -> Box:
 
 
 def checked_box(box_m: Box) -> Box:
-    """The box as numbers.
+    """The box as a tuple of floats.
 
     Raises:
         ConfigError: it is not four numbers in their range, or has no area.

@@ -36,7 +36,7 @@ class Canvas:
         cv2.fillPoly(self.picture, [fixed(polygon)], colour, cv2.LINE_AA, FRACTION_BITS)
 
     def fill_between(self, outlines: Sequence[np.ndarray], colour: Colour, smooth: bool = True) -> None:
-        """Fills what lies inside an odd number of closed outlines; `smooth` as for `lines`."""
+        """Fills the points inside an odd number of closed outlines (even-odd rule); `smooth` as for `lines`."""
         cv2.fillPoly(self.picture, [fixed(outline) for outline in outlines], colour,
                      cv2.LINE_AA if smooth else cv2.LINE_8, FRACTION_BITS)
 

@@ -150,8 +150,8 @@ def _write_gif(first, frames, path, fps):
             count += 1
             yield image.fromarray(frame).quantize(palette=palette, dither=image.Dither.NONE)
 
-    # Pillow takes the remaining images from the generator one by one. Optimised, what does not change is transparent,
-    # which makes films of still maps three times smaller.
+    # Pillow takes the remaining images from the generator one by one. With `optimize`, it makes unchanged pixels
+    # transparent, which makes films with a fixed map three times smaller.
     images = quantised()
     next(images).save(path, format="GIF", save_all=True, append_images=images, loop=0, optimize=True,
                     duration=max(MIN_GIF_TICKS, round(GIF_TICKS_PER_S / fps)) * 1000 // GIF_TICKS_PER_S)

@@ -1,6 +1,7 @@
 """How is the map drawn? Level by level: asphalt, then road markings, then curbs.
 
-Asphalt lies under the lanes, with a shoulder; in generated scenes it is what their road edges enclose.
+Asphalt covers the lanes with a shoulder. In generated scenes of one level whose road edges are all closed, it covers
+what the edges enclose.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Ground:
             canvas.disc(place[0], max(STOP_SIGN_RADIUS_M * scale, MIN_STOP_SIGN_PX), colours.STOP_SIGN)
 
     def _closed_edges(self):
-        """The points of each road edge as a slice; none unless all edges end where they begin."""
+        """Slices of the points of all road edges; empty unless every edge ends where it begins."""
         roads = self.scene.roads
         edges = np.flatnonzero(roads.kind == ROAD_KIND_CODES["edge"])
         first, last = roads.start[edges], roads.start[edges + 1] - 1

@@ -45,7 +45,7 @@ class Sizes:
 
 
 NO_BARS = {"top": 0, "bottom": 0}
-"""The heights of the bars in a picture without them."""
+"""Heights of the bars in a picture without bars, px."""
 
 
 def panel_sizes(width: int, height: int, coplayers: bool = False) -> Sizes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .window import Window
 
 RENDER_MODES = ("human", "rgb_array")
-"""The render modes of envs: a window that shows every step, or a picture for every call of `render`."""
+"""Render modes of envs: "human" is a window that shows every step, "rgb_array" a picture per call of `render`."""
 
 _ALLOWED = ", ".join(map(repr, RENDER_MODES))
 

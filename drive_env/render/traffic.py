@@ -149,7 +149,7 @@ def draw_agent_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, max_p
 def draw_goal_indices(canvas: Canvas, camera: Camera, snapshot: Snapshot, max_px: int) -> None:
     """Writes the indices of the driving agents in their goals, at most `max_px` pixels high, unless too small to read.
 
-    Agents with one goal share a line.
+    The indices of agents with the same goal are on one line, separated by commas.
     """
     size = _index_size(camera, max_px)
     if not size:

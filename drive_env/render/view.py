@@ -41,11 +41,11 @@ from .traffic import (
 )
 
 VIEWS = ("scene", "follow")
-"""The whole map, or the surroundings of one agent."""
+"""The whole scene, or the surroundings of one agent."""
 
 SIDE_LIMITS_PX = (160, 7680)
 BARE_SIDE_PX = 32
-"""Least side of a picture without bars, whose text needs more."""
+"""Smallest side of a picture without bars; the text of bars needs `SIDE_LIMITS_PX`."""
 
 SPAN_LIMITS_M = (5.0, 2000.0)
 """Height of the "follow" view: from about one car to a small town."""
@@ -70,13 +70,13 @@ class SceneView:
     Args:
         batch: any batch.
         world: index of the world.
-        size: width and height of the picture, pixels; each at least 160, and without bars 32.
+        size: width and height of the picture, pixels; each at least 160, or at least 32 without bars.
         view: "scene", north up; or "follow", the agent's heading up, with its observation as an overlay.
         agent: index in the world of the agent that "follow" shows.
         span_m: height of the "follow" view, m.
-        box_m: low x, low y, high x and high y of the area that "scene" shows at least, m; None: all starts, logs and
-            goals, and of a generated scene the whole map.
-        bars: whether there are bars above and below: trial, clock, legend and scale.
+        box_m: low x, low y, high x and high y of the area that "scene" shows, m; the picture can show more on two
+            sides. None: all starts, logs and goals, and of a generated scene the whole map.
+        bars: whether the picture has the bars with trial and clock above, and legend and scale below.
 
     Raises:
         MissingExtraError: the packages of the extra `render` are not installed.
