@@ -21,6 +21,11 @@ from .rows import Rows, joined, read_rows, write_rows
 SCHEMA = 1
 """Version of the JSON format, which drive_env/evaluation/result.schema.json describes."""
 
+FORM: dict[str, Any] = {
+    "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
+    "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str}
+"""Types of the entries that a result is read from, besides those of its rows, coverage, shards and failures."""
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -108,11 +113,12 @@ class EvalResult:
         """Time in the policy per agent-step, ms; None without steps."""
         return 1000 * self.seconds["policy"] / self.agent_steps if self.agent_steps else None
 
-    def to_dict(self, episodes_csv: str | None = None) -> dict[str, Any]:
+    def to_dict(self, episodes_csv: str | None = None, episodes_sha256: str | None = None) -> dict[str, Any]:
         """The result in the types of JSON, without its rows.
 
         Args:
             episodes_csv: name of the file with the rows; None: they are not saved.
+            episodes_sha256: hash of that file.
         """
         figures = lambda found: {name: figure.to_dict() for name, figure in found.items()}
         return {
@@ -122,8 +128,8 @@ class EvalResult:
             "config_sha256": self.config_sha256, "seed": self.seed,
             "shard": {"played": list(self.shards), "count": self.shard_count}, "metrics": figures(self.metrics),
             "groups": {group: figures(found) for group, found in self.groups.items()},
-            "coverage": self.coverage.to_dict(), "episodes_csv": episodes_csv, "seconds": dict(self.seconds),
-            "agent_steps": self.agent_steps, "planning_ms": self.planning_ms,
+            "coverage": self.coverage.to_dict(), "episodes_csv": episodes_csv, "episodes_sha256": episodes_sha256,
+            "seconds": dict(self.seconds), "agent_steps": self.agent_steps, "planning_ms": self.planning_ms,
             "failures": [failure.to_dict() for failure in self.failures],
             "machine": {"cpu": processor()}}
 
@@ -140,7 +146,8 @@ class EvalResult:
         file = Path(checked_path(path, (".json",)))
         table = file.with_suffix(".episodes.csv")
         write_rows(self.rows, table)
-        file.write_text(json.dumps(self.to_dict(table.name), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        data = self.to_dict(table.name, _file_sha256(table))
+        file.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def load_result(path: str | Path) -> EvalResult:
@@ -150,7 +157,8 @@ def load_result(path: str | Path) -> EvalResult:
         path: of the JSON file that `EvalResult.save` wrote; the file of the rows is in the same folder.
 
     Raises:
-        ConfigError: a file cannot be read, or is not a result in the format of this version.
+        ConfigError: a file cannot be read, is not a result in the format of this version, or changed after it was
+            saved.
     """
     path = Path(path)
     try:
@@ -158,13 +166,20 @@ def load_result(path: str | Path) -> EvalResult:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"its schema is {value_text(data.get('schema') if isinstance(data, dict) else data)}; "
                              f"it must be {SCHEMA}")
-        rows = read_rows(path.parent / data["episodes_csv"])
-        shown = {name: data[name] for name in ("evaluator", "type", "policy", "checkpoint", "config", "config_sha256",
-                                               "seed", "seconds", "agent_steps", "created")}
+        table = path.parent / _typed("episodes_csv", data["episodes_csv"], str)
+        rows = read_rows(table)
+        if _file_sha256(table) != data["episodes_sha256"]:  # cut short, or of another result with this name
+            raise ValueError(f"the rows in {table} are not those that were saved with it")
+        shown = {name: _typed(name, data[name], kind) for name, kind in FORM.items()}
+        if sha256_of(shown["config"]) != shown["config_sha256"]:
+            raise ValueError("config_sha256 is not the hash of its config")
+        coverage = _typed("coverage", data["coverage"], dict)
+        shards, count = data["shard"]["played"], _typed("the number of shards", data["shard"]["count"], int)
         return _with_figures(EvalResult(
-            **shown, metrics={}, groups={}, coverage=Coverage(**data["coverage"]), rows=rows,
-            failures=[Failure(**one) for one in data["failures"]], shards=tuple(data["shard"]["played"]),
-            shard_count=data["shard"]["count"]))
+            **shown, metrics={}, groups={}, rows=rows, shard_count=count,
+            coverage=Coverage(**{name: _typed(name, value, int) for name, value in coverage.items()}),
+            failures=[Failure(**one) for one in data["failures"]],
+            shards=tuple(_typed("shard", shard, int) for shard in shards)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, ConfigError):
             raise
@@ -211,6 +226,22 @@ def merge(results: Sequence[EvalResult]) -> EvalResult:
 
 def _with_figures(result: EvalResult) -> EvalResult:
     return replace(result, metrics=figures_of_rows(result.rows), groups=figures_of_groups(result.rows))
+
+
+def _typed(name: str, value: Any, kind: Any) -> Any:
+    """A value of a saved result.
+
+    Raises:
+        ValueError: it has another type.
+    """
+    if not isinstance(value, kind) or name == "seconds" and not all(
+            isinstance(one, (int, float)) for one in value.values()):
+        raise ValueError(f"{name} is {value_text(value)}, which has another type than in a result")
+    return value
+
+
+def _file_sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def sha256_of(config: Mapping[str, Any]) -> str:

@@ -87,7 +87,7 @@ def read_rows(path: Path) -> Rows:
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            names, *lines = csv.reader(file)
+            names, *lines = [*csv.reader(file)] or [[]]
         if list(HEAD) != names[: len(HEAD)] or any(len(line) != len(names) for line in lines):
             raise ValueError(f"its columns must begin with {', '.join(HEAD)}")
         return {name: np.array([line[place] for line in lines], object).astype(HEAD.get(name, np.float32))

@@ -197,12 +197,47 @@ def test_a_saved_result_is_read_back_with_every_bit(tmp_path):
     (lambda path: path.write_text('{"schema": 2}'), "its schema is 2; it must be 1"),
     (lambda path: path.write_text('{"schema": 1}'), "it lacks 'episodes_csv'"),
     (lambda path: path.with_suffix(".episodes.csv").unlink(), "rows of a result cannot be read"),
-    (lambda path: path.with_suffix(".episodes.csv").write_text("scene,world\n"), "its columns must begin with scene")])
+    (lambda path: path.with_suffix(".episodes.csv").write_text("scene,world\n"), "its columns must begin with scene"),
+    (lambda path: path.with_suffix(".episodes.csv").write_text(""), "its columns must begin with scene")])
 def test_a_damaged_result_is_one_sentence(damage, sentence, tmp_path):
     path = tmp_path / "result.json"
     small(scene_count=1).rollout("random").save(path)
     damage(path)
     with pytest.raises(ConfigError, match=sentence):
+        load_result(path)
+
+
+def test_rows_that_were_cut_short_or_are_of_another_result_are_not_read(tmp_path):
+    """The figures of a merged result come from its rows: lost ones once changed them without a word."""
+    path, rows = tmp_path / "result.json", tmp_path / "result.episodes.csv"
+    small(scene_count=1).rollout("constant").save(path)
+    text = rows.read_text()
+    for changed in (text[: text[:-1].rindex("\n") + 1], text + text.splitlines(keepends=True)[-1]):
+        rows.write_text(changed)
+        with pytest.raises(ConfigError, match="result.json: not a result .* are not those that were saved with it"):
+            load_result(path)
+    rows.write_text(text)
+    assert len(load_result(path).rows["world"]) == len(text.splitlines()) - 1
+
+    path.rename(tmp_path / "renamed.json")
+    small(scene_count=1, seed=1).rollout("random").save(path)
+    with pytest.raises(ConfigError, match="renamed.json: .*result.episodes.csv are not those"):
+        load_result(tmp_path / "renamed.json")
+
+
+@pytest.mark.parametrize("change, sentence", [
+    (lambda data: data["coverage"].update(played="1"), "played is '1', which has another type"),
+    (lambda data: data.update(agent_steps=None), "agent_steps is None, which has another type"),
+    (lambda data: data["seconds"].update(total="1"), "seconds is .*, which has another type"),
+    (lambda data: data["shard"].update(played=["0"]), "shard is '0', which has another type"),
+    (lambda data: data["config"].update(seed=3), "config_sha256 is not the hash of its config")])
+def test_a_result_with_changed_entries_is_one_sentence(change, sentence, tmp_path):
+    path = tmp_path / "result.json"
+    small(scene_count=1).rollout("constant").save(path)
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+    with pytest.raises(ConfigError, match=f"result.json: not a result of an evaluation: {sentence}"):
         load_result(path)
 
 
