@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from drive_env import ConfigError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
+from drive_env.cli import show
 from drive_env.cli.app import app
 from drive_env.evaluation import MultiScenario, load_result
 
@@ -111,3 +112,11 @@ def test_an_option_that_does_not_fit_is_one_sentence_before_anything_is_played(a
     with pytest.raises(ConfigError) as raised:
         run("evaluate", *arguments)
     assert sentence in str(raised.value)
+
+
+def test_a_table_that_is_wider_than_the_terminal_keeps_its_columns(capsys):
+    """At 80 columns the table of a logged scene once lost its last column, the number of trials."""
+    names = [f"column{place}" for place in range(20)]
+    show.table("wide", names, [[f"value{place}" for place in range(20)]])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in printed[-2:]] == [names, [f"value{place}" for place in range(20)]]

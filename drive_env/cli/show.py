@@ -49,9 +49,9 @@ def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     heading(title)
-    # At the table's own width: rich would break lines at the width of the console, in files and pipes, too.
+    # At the table's own width, by a console of that width: in files and pipes, too, rich cuts off what is wider.
     width = max(console.width, Console(width=TABLE_COLUMNS_LIMIT).measure(grid).maximum)
-    console.print(grid, width=width, crop=False)
+    Console(highlight=False, width=width).print(grid, crop=False)
 
 
 def progress() -> Progress:
