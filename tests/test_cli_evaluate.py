@@ -6,7 +6,7 @@ import pytest
 from command import cells, run
 from typer.testing import CliRunner
 
-from drive_env import ConfigError, generate_scene, save_scene
+from drive_env import ConfigError, SceneError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.cli import show
 from drive_env.cli.app import app
@@ -106,12 +106,36 @@ def test_the_sections_of_a_config_are_listed_shown_and_run(tmp_path):
     (("random", "--out", "a.txt"), "path is 'a.txt'; it must end in .json"),
     (("random", "--set", "scene=3"), "the command line has no key 'scene'; did you mean scenes"),
     (("random", "--evaluator", "multi_scenario", "--evaluator", "human_replay", "--out", "a.json"),
-     "--out is 'a.json'; for 2 evaluators it must be a folder")])
+     "--out is 'a.json'; for 2 evaluators it must be a folder"),
+    (("random", "--evaluator", "multi_scenario", "--evaluator", "multi_scenario"),
+     "--evaluator is 'multi_scenario', 'multi_scenario'; each may be named once"),
+    (("random", "--scenes", "oval", "--set", "scenes=town"), "--scenes and --set scenes are both set"),
+    (("random", "--trials", "2", "--set", "env.max_trials=3"), "--trials and --set env.max_trials are both set")])
 def test_an_option_that_does_not_fit_is_one_sentence_before_anything_is_played(arguments, sentence, monkeypatch):
     monkeypatch.setattr(MultiScenario, "rollout", None)
     with pytest.raises(ConfigError) as raised:
         run("evaluate", *arguments)
     assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ("[eval.a]\nscene_count = 1\n", "eval.toml: no section is run; it must have one with a type that is enabled"),
+    ('[eval."../a"]\ntype = "multi_scenario"\n[eval.b]\ntype = "multi_scenario"\n',
+     "the name of an evaluator is '../a'; for a file in --out it must be without slashes")])
+def test_sections_that_do_not_fit_are_one_sentence_before_anything_is_played(text, sentence, tmp_path, monkeypatch):
+    monkeypatch.setattr(MultiScenario, "rollout", None)
+    (tmp_path / "eval.toml").write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        run("evaluate", "random", "--config", str(tmp_path / "eval.toml"), "--out", str(tmp_path / "results"))
+    assert sentence in str(raised.value)
+
+
+def test_an_error_leaves_the_results_of_the_evaluators_before_it(tmp_path):
+    path, out = tmp_path / "eval.toml", tmp_path / "results"
+    path.write_text(CONFIG + '[eval.logs]\ntype = "human_replay"\ninherits = "quick"\n')
+    with pytest.raises(SceneError, match="has no log"):
+        run("evaluate", "constant", "--config", str(path), "--no-bounds", "--out", str(out))
+    assert sorted(one.name for one in out.glob("*.json")) == ["quick.json", "seeded.json"]
 
 
 def test_a_table_that_is_wider_than_the_terminal_keeps_its_columns(capsys):
@@ -120,3 +144,11 @@ def test_a_table_that_is_wider_than_the_terminal_keeps_its_columns(capsys):
     show.table("wide", names, [[f"value{place}" for place in range(20)]])
     printed = capsys.readouterr().out.splitlines()
     assert [line.split() for line in printed[-2:]] == [names, [f"value{place}" for place in range(20)]]
+
+
+def test_the_table_has_what_a_type_of_evaluator_measures_beside_the_score():
+    output = run("evaluate", "constant", *SMALL, "--evaluator", "robustness", "--no-bounds")
+    assert len(cells(output, "area_phantom_braking")) == 3
+    output = run("evaluate", "constant", "--evaluator", "behaviour_class", "--scenes", "cut_in", "--set",
+                 "scene_count=2", "--no-bounds")
+    assert len(cells(output, "shows_behaviour")) == 3

@@ -24,30 +24,35 @@ INCOMPLETE = 3
 BOUNDS = ("random", "constant", "replay", "lane")
 """Policies that need no training, with which the evaluated one is compared."""
 
-FIRST = ("score", "goal", "collision", "at_fault_collision", "offroad", "red_light", "stop_sign", "timeout", "progress",
-         "close_call", "wrong_way_share", "over_speed_share", "mean_speed_mps", "distance_per_infraction_m",
-         "log_divergence_m")
-"""First metrics of the table, if measured; the scores of each trial follow. The result file has all metrics."""
+FIRST = ("score", "shows_behaviour", "goal", "collision", "at_fault_collision", "offroad", "red_light", "stop_sign",
+         "timeout", "progress", "close_call", "wrong_way_share", "over_speed_share", "mean_speed_mps",
+         "distance_per_infraction_m", "log_divergence_m")
+"""First metrics of the table, if measured; those that match `FURTHER` follow. The result file has all metrics."""
 
-SCORE_OF_TRIAL = re.compile(r"trial_\d+_score|ada_delta_\w+")
+FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+")
 
 
 def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None, control: str | None,
                trials: int | None, settings: Sequence[str]) -> list[Evaluator]:
     """The evaluators that the options select, with the settings of `--set`, `--trials` and `--control`."""
     overrides: dict[str, Any] = dict(overrides_of(settings))
-    if scenes:
-        overrides["scenes"] = list(scenes)
-    if trials is not None:
-        overrides["env.max_trials"] = trials
-    if control is not None:
-        overrides["env.control"] = control
+    for option, key, value in (("--scenes", "scenes", list(scenes) or None), ("--trials", "env.max_trials", trials),
+                               ("--control", "env.control", control)):
+        if value is not None and key in overrides:
+            raise ConfigError(f"{option} and --set {key} are both set; at most one may be")
+        if value is not None:
+            overrides[key] = value
     if config is None:
         sections: dict[str, dict[str, Any]] = {name: {"type": name} for name in EVALUATORS}
         names = names or ["human_replay" if control == "sdc" else "multi_scenario"]
     else:
         sections = load_sections(config)
         names = names or runnable(sections)
+        if not names:
+            raise ConfigError(f"{config}: no section is run; it must have one with a type that is enabled, or "
+                              f"--evaluator must be one of {', '.join(map(repr, sections))}")
+    if len(set(names)) < len(names):
+        raise ConfigError(f"--evaluator is {', '.join(map(repr, names))}; each may be named once")
     return [evaluator_of(name, resolved_section(name, sections, overrides)) for name in names]
 
 
@@ -64,10 +69,11 @@ def run(policy: str | None, chosen: Sequence[Evaluator], out: Path | None, shard
         raise ConfigError("POLICY is missing; it must be a name, or package.module:name of a function")
     resolved(policy)
     part, paths = _shard(shard), _paths(out, chosen)
-    results = [_evaluated(evaluator, policy, part, threads, bounds) for evaluator in chosen]
-    for result, path in zip(results, paths, strict=True):
-        if path is not None:
-            result.save(path)
+    results = []
+    for evaluator, path in zip(chosen, paths, strict=True):
+        results.append(_evaluated(evaluator, policy, part, threads, bounds))
+        if path is not None:  # at once: an error or interrupt in a later evaluator leaves this result
+            results[-1].save(path)
             show.lines(f"\nresult: {path}")
     # Not `coverage.complete`, which is False for every single shard; `merge` checks whether shards are missing.
     if any(result.coverage.played < result.coverage.expected for result in results):
@@ -108,8 +114,8 @@ def _evaluated(evaluator: Evaluator, policy: str, shard: tuple[int, int], thread
 
 def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
     """Prints the table of a result, its groups, its coverage and its failures."""
-    of_trials = [name for name in result.metrics if SCORE_OF_TRIAL.fullmatch(name)]
-    figures = {name: result.metrics[name] for name in (*FIRST, *of_trials) if name in result.metrics}
+    further = [name for name in result.metrics if FURTHER.fullmatch(name)]
+    figures = {name: result.metrics[name] for name in (*FIRST, *further) if name in result.metrics}
     show.table(printable(result.evaluator), ["metric", printable(result.policy), "95% interval", *beside, "n"], [
         [name, _text(figure), _interval(figure), *(_text(other.metrics.get(name)) for other in beside.values()),
          str(figure.n)] for name, figure in figures.items()])
@@ -152,5 +158,9 @@ def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
         return [out]
     if out.suffix == ".json":
         raise ConfigError(f"--out is {str(out)!r}; for {len(chosen)} evaluators it must be a folder")
+    for evaluator in chosen:
+        if any(letter in evaluator.name for letter in "/\\:\0"):
+            raise ConfigError(f"the name of an evaluator is {evaluator.name!r}; for a file in --out it must be without "
+                              "slashes, colons and NUL")
     out.mkdir(parents=True, exist_ok=True)
-    return [out / f"{evaluator.name}.json" for evaluator in chosen]
+    return [Path(checked_path(out / f"{evaluator.name}.json", (".json",))) for evaluator in chosen]

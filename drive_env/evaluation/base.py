@@ -21,6 +21,9 @@ from .rows import joined, rows_of
 from .settings import EvaluatorConfig, checked_options
 from .sources import Source, part_of, sample_of, sources_of
 
+PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
+"""Fields of the worlds' config that every evaluation sets: all metrics, and to each world its own scene."""
+
 
 class Evaluator:
     """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
@@ -58,7 +61,7 @@ class Evaluator:
                               "fields")
         self.config = config
         self.chosen = checked_options(self.type, config.options, self.options, self.allowed)
-        self.env: DriveConfig = config.env.replace(detailed_metrics=True, **self.env_overrides())
+        self.env: DriveConfig = config.env.replace(**PLAYED, **self.env_overrides())
         """The config of the worlds."""
 
     # ---- hooks ----

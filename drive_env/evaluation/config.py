@@ -29,7 +29,7 @@ from ..errors import ConfigError, MissingExtraError, value_text
 from ..names import check_names
 from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator
-from .base import Evaluator
+from .base import PLAYED, Evaluator
 from .behaviour_class import BehaviourClass
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
@@ -116,7 +116,12 @@ def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overr
     # From the root on, so that a section overrides its parents.
     for one in reversed(chain):
         merged = _merged(merged, _checked(f"eval.{one}", _section(one, sections)))
-    merged = _merged(merged, _checked("the command line", overrides or {}))
+    above = _checked("the command line", overrides or {})
+    for key in ("inherits", "enabled"):
+        if key in above:
+            raise ConfigError(f"the command line has the key {key!r}; it must be in a section, elsewhere it has no "
+                              "effect")
+    merged = _merged(merged, above)
     merged.pop("inherits", None)
     return merged
 
@@ -155,8 +160,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     base = _merged(base, CLEAN) if clean else base
     made = evaluator(name, {**found, "env": _merged(base, env), "options": options})
 
-    # A field that the type sets would silently replace the user's value.
-    for field, value in made.env_overrides().items():
+    # A field that the type or every evaluation sets would silently replace the value of the user.
+    for field, value in {**PLAYED, **made.env_overrides()}.items():
         if field in env and env[field] != value:
             raise ConfigError(f"env.{field} of eval.{name} is {value_text(env[field])}; an evaluator of type {kind!r} "
                               f"sets it to {value!r}")

@@ -146,5 +146,17 @@ def test_overrides_of_the_command_line_have_the_types_of_toml():
             overrides_of([wrong])
 
 
+def test_a_setting_without_effect_is_an_error():
+    """`--show` once showed a scene_order that is never played; keys of sections were ignored on the command line."""
+    for env, sentence in (({"scene_order": "random"}, "env.scene_order of eval.a is 'random'; .* sets it to 'cycle'"),
+                          ({"detailed_metrics": False}, "env.detailed_metrics of eval.a is False; .* sets it to True")):
+        with pytest.raises(ConfigError, match=sentence):
+            evaluator_of("a", {"type": "multi_scenario", "env": env})
+    assert evaluator_of("a", {"type": "multi_scenario"}).resolved()["env"]["scene_order"] == "cycle"
+    for key in ("inherits", "enabled"):
+        with pytest.raises(ConfigError, match=f"the command line has the key '{key}'; it must be in a section"):
+            resolved_section("leaf", SECTIONS, {key: "root"})
+
+
 def test_every_type_has_its_name():
     assert all(kind.type == name for name, kind in EVALUATORS.items())
