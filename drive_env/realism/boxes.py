@@ -5,7 +5,7 @@ A rounded box is a smaller box, its core, grown by a radius, so the distance is 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ ROUNDING = 0.7
 
 
 class Boxes(NamedTuple):
-    """Boxes of one shape of array (k,), in float32: centre, direction, half length and half width."""
+    """Boxes: centre, direction, half length and half width; the arrays broadcast against each other."""
 
     x_m: np.ndarray
     y_m: np.ndarray
@@ -23,9 +23,13 @@ class Boxes(NamedTuple):
     half_length_m: np.ndarray
     half_width_m: np.ndarray
 
+    def of(self, chosen: Any) -> Boxes:
+        """The boxes at an index or mask; all arrays must have one shape."""
+        return Boxes(*(values[chosen] for values in self))
+
 
 def signed_distance(first: Boxes, second: Boxes, rounding: float = ROUNDING) -> np.ndarray:
-    """(k,) distances in metres between rounded boxes; where they overlap, minus the depth of the penetration."""
+    """Distances in metres between rounded boxes; where they overlap, minus the depth of the penetration."""
     radius_1 = np.float32(rounding) * np.minimum(first.half_length_m, first.half_width_m)
     radius_2 = np.float32(rounding) * np.minimum(second.half_length_m, second.half_width_m)
     cores = _signed_distance_of_boxes(

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
-
-class Box(NamedTuple):
-    """Boxes: centre, direction, half length and half width; the arrays broadcast against each other."""
-
-    x_m: np.ndarray
-    y_m: np.ndarray
-    cos: np.ndarray
-    sin: np.ndarray
-    half_length_m: np.ndarray
-    half_width_m: np.ndarray
-
-    def of(self, chosen: Any) -> Box:
-        """The boxes at an index or mask; all arrays must have one shape."""
-        return Box(*(values[chosen] for values in self))
+from ...realism.boxes import Boxes
 
 
-def corners(box: Box) -> np.ndarray:
+def corners(box: Boxes) -> np.ndarray:
     """(..., 4, 2) corners: front left, rear left, rear right, front right."""
     ahead = np.stack([box.half_length_m * box.cos, box.half_length_m * box.sin], axis=-1)
     left = np.stack([-box.half_width_m * box.sin, box.half_width_m * box.cos], axis=-1)
@@ -31,7 +16,7 @@ def corners(box: Box) -> np.ndarray:
                     axis=-2)
 
 
-def boxes_overlap(first: Box, second: Box, path_x_m: np.ndarray | float = 0.0,
+def boxes_overlap(first: Boxes, second: Boxes, path_x_m: np.ndarray | float = 0.0,
                   path_y_m: np.ndarray | float = 0.0) -> np.ndarray:
     """Whether boxes overlap or touch.
 
@@ -54,7 +39,7 @@ def boxes_overlap(first: Box, second: Box, path_x_m: np.ndarray | float = 0.0,
     return np.asarray(overlap)
 
 
-def _reach(box: Box, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _reach(box: Boxes, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """How far a box reaches from its centre along an axis, times the length of the axis vector."""
     return (box.half_length_m * np.abs(box.cos * x + box.sin * y)
             + box.half_width_m * np.abs(box.cos * y - box.sin * x))

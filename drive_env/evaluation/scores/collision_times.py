@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .boxes import Box, boxes_overlap
+from ...realism.boxes import Boxes
+from .boxes import boxes_overlap
 from .drive import Drive
 from .faults import BEHIND_COS, Collision
 
@@ -59,7 +60,7 @@ def _first_overlap_s(drive: Drive, candidates: np.ndarray, times_s: Sequence[flo
 
     first_s = np.full(len(step), np.inf)
     for time_s in times_s:
-        moved = Box(theirs.x_m + time_s * closing_x, theirs.y_m + time_s * closing_y, *theirs[2:])
+        moved = Boxes(theirs.x_m + time_s * closing_x, theirs.y_m + time_s * closing_y, *theirs[2:])
         first_s[boxes_overlap(own, moved) & np.isinf(first_s)] = time_s
     result = np.full(len(drive.x_m), np.inf)
     np.minimum.at(result, step, first_s)

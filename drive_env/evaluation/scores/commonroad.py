@@ -10,7 +10,7 @@ import numpy as np
 
 from ...binding import lib
 from ...names import named_arguments
-from ...realism.boxes import Boxes, signed_distance
+from ...realism.boxes import signed_distance
 from .drive import Drive
 from .driven_scene import DrivenScene
 
@@ -97,6 +97,6 @@ def _below_limit_mps(drive: Drive) -> np.ndarray:
 
 def _closeness(drive: Drive) -> np.ndarray:
     """(t,) from 0, far from all other objects, to 1 in contact with one."""
-    own, others = (Boxes(*one) for one in (drive.box.of(np.s_[:, None]), drive.others))
-    distance_m = np.where(drive.same_level, np.maximum(signed_distance(own, others, rounding=0.0), 0.0), np.inf)
+    gap_m = signed_distance(drive.box.of(np.s_[:, None]), drive.others, rounding=0.0)
+    distance_m = np.where(drive.same_level, np.maximum(gap_m, 0.0), np.inf)
     return np.exp(-DISTANCE_WEIGHT_PER_M * distance_m.min(axis=1, initial=np.inf))

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...binding import lib
 from ...errors import ConfigError, a_type
+from ...realism.boxes import Boxes
 from ...realism.road_edges import make_road_edges, signed_distance_to_edges
-from .boxes import Box, boxes_overlap, corners
+from .boxes import boxes_overlap, corners
 from .comfort import ComfortSignals, comfort_signals
 from .driven_scene import DrivenScene
 from .lane_places import (
@@ -57,8 +58,8 @@ class Drive:
             for name in ("x_m", "y_m", "z_m", "heading_rad", "speed_mps"))
         half_m = np.broadcast_to(0.5 * np.asarray(scene.size_m, np.float64)[self.other_index],
                                  (*self.other_valid.shape, 2))
-        self.others = Box(x_m, y_m, np.cos(self.other_heading_rad), np.sin(self.other_heading_rad), half_m[..., 0],
-                          half_m[..., 1])
+        self.others = Boxes(x_m, y_m, np.cos(self.other_heading_rad), np.sin(self.other_heading_rad), half_m[..., 0],
+                            half_m[..., 1])
 
     @property
     def dt_s(self) -> float:
@@ -88,10 +89,10 @@ class Drive:
         return comfort_signals(self.speed_mps, self.heading_rad, self.dt_s)
 
     @cached_property
-    def box(self) -> Box:
+    def box(self) -> Boxes:
         """The box of the ego in each step, (t,) arrays."""
         size = np.ones_like(self.x_m)
-        return Box(self.x_m, self.y_m, self.cos, self.sin, 0.5 * self.length_m * size, 0.5 * self.width_m * size)
+        return Boxes(self.x_m, self.y_m, self.cos, self.sin, 0.5 * self.length_m * size, 0.5 * self.width_m * size)
 
     @cached_property
     def same_level(self) -> np.ndarray:
@@ -118,7 +119,7 @@ class Drive:
         onsets[1:] = (self.overlaps[1:] | sweeps) & ~self.overlaps[:-1] & self.other_valid[:-1]
         return onsets
 
-    def _boxes_of(self, steps: slice) -> tuple[Box, Box]:
+    def _boxes_of(self, steps: slice) -> tuple[Boxes, Boxes]:
         """The boxes of the ego, (t, 1), grown by `TOUCHING_M`, and of the others in these steps."""
         own = self.box.of(steps).of(np.s_[:, None])
         grown = own._replace(half_length_m=own.half_length_m + TOUCHING_M, half_width_m=own.half_width_m + TOUCHING_M)
@@ -146,9 +147,13 @@ class Drive:
     @cached_property
     def over_border(self) -> np.ndarray:
         """(t,) bool, whether the box crosses a border of its lane; False on no lane."""
+        return self.reaches_beyond(half_width_m(self.scene.road_map, self.places.lane))
+
+    def reaches_beyond(self, half_m: np.ndarray | float) -> np.ndarray:
+        """(t,) bool, whether a corner is farther than `half_m` from the centre line of the lane; False on no lane."""
         places = self.places
         reach_m = 0.5 * (self.width_m * np.abs(places.cos_error) + self.length_m * np.abs(places.sin_error))
-        return (places.lane >= 0) & (np.abs(places.left_m) + reach_m > half_width_m(self.scene.road_map, places.lane))
+        return (places.lane >= 0) & (np.abs(places.left_m) + reach_m > half_m)
 
     @cached_property
     def in_junction(self) -> np.ndarray:
@@ -183,8 +188,8 @@ class Drive:
         if not len(edges.line):
             return found
         half_m = 0.5 * edges.length_m
-        line = Box(edges.x_m + half_m * edges.ahead_x, edges.y_m + half_m * edges.ahead_y, edges.ahead_x,
-                   edges.ahead_y, half_m, np.zeros_like(half_m))
+        line = Boxes(edges.x_m + half_m * edges.ahead_x, edges.y_m + half_m * edges.ahead_y, edges.ahead_x,
+                     edges.ahead_y, half_m, np.zeros_like(half_m))
         for part in chunks(len(found)):
             rise_m = by_line(self.x_m[part], self.y_m[part], self.z_m[part], edges).rise_m
             hits = boxes_overlap(self.box.of(part).of(np.s_[:, None]), line) & (np.abs(rise_m) <= CLEARANCE_M)

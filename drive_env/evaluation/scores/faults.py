@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...names import named_arguments
+from ...realism.boxes import Boxes
 from ...scenes.scene import OBJECT_KIND_CODES
-from .boxes import Box, boxes_overlap
+from .boxes import boxes_overlap
 from .drive import TOUCHING_M, Drive
 from .driven_scene import DrivenScene
 
@@ -98,8 +99,8 @@ def bumper_touches(drive: Drive, step: int, other: int) -> bool:
     path_x = drive.x_m[step] - drive.x_m[before] - (target.x_m - drive.others.x_m[before, other])
     path_y = drive.y_m[step] - drive.y_m[before] - (target.y_m - drive.others.y_m[before, other])
     front_m = 0.5 * drive.length_m
-    bumper = Box(drive.x_m[step] + front_m * cos, drive.y_m[step] + front_m * sin, cos, sin,
-                 np.float64(TOUCHING_M), np.float64(0.5 * drive.width_m + TOUCHING_M))
+    bumper = Boxes(drive.x_m[step] + front_m * cos, drive.y_m[step] + front_m * sin, cos, sin,
+                   np.float64(TOUCHING_M), np.float64(0.5 * drive.width_m + TOUCHING_M))
     return bool(boxes_overlap(bumper, target, path_x, path_y))
 
 

@@ -103,8 +103,8 @@ def nearest_m(x_m: np.ndarray, y_m: np.ndarray, segments: Segments) -> np.ndarra
     """(n,) distances from the nearest segment, whatever its height; infinite without segments."""
     if not len(segments.line) or not len(x_m):
         return np.full(len(x_m), np.inf)
-    flat = segments._replace(slope=np.zeros_like(segments.slope))
-    return np.concatenate([by_line(x_m[part], y_m[part], x_m[part], flat).distance_m.min(axis=1)
+    z_m = np.zeros_like(x_m)  # the distance in the plane does not depend on it
+    return np.concatenate([by_line(x_m[part], y_m[part], z_m[part], segments).distance_m.min(axis=1)
                            for part in chunks(len(x_m))])
 
 

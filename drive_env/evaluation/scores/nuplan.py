@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -85,8 +85,13 @@ def nuplan_score_of(drive: Drive, collisions: Sequence[Collision], time_to_colli
         "time_to_collision": float(time_to_collision_s.min() >= LEAST_TIME_S),
         "speed_limit": speed_limit_score(drive),
         "comfort": float(comfortable_steps(drive.comfort).all())}
-    weighted = sum(weight * terms[name] for name, weight in WEIGHTS.items()) / sum(WEIGHTS.values())
-    return NuplanScore(weighted * math.prod(terms[name] for name in MULTIPLIERS), terms)
+    return NuplanScore(weighted_score(terms, MULTIPLIERS, WEIGHTS), terms)
+
+
+def weighted_score(terms: Mapping[str, float], multipliers: Iterable[str], weights: Mapping[str, float]) -> float:
+    """The weighted mean of some terms, times the product of others."""
+    weighted = sum(weight * terms[name] for name, weight in weights.items()) / sum(weights.values())
+    return weighted * math.prod(terms[name] for name in multipliers)
 
 
 def collision_score(at_fault: Sequence[Collision]) -> float:

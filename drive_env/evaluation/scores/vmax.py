@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,8 +14,8 @@ from .collision_times import VMAX_AXLE_SHARE, vmax_time_to_collision
 from .comfort import is_comfortable_by_vmax
 from .drive import Drive
 from .driven_scene import DrivenScene
-from .faults import BEHIND_COS, VULNERABLE
-from .nuplan import AGAINST_M, LEAST_PROGRESS, LEAST_TIME_S, speed_limit_score
+from .faults import BEHIND_COS, STANDING_MPS, VULNERABLE
+from .nuplan import AGAINST_M, LEAST_PROGRESS, LEAST_TIME_S, speed_limit_score, weighted_score
 from .progress import length_m
 
 NUPLAN_MULTIPLIERS = ("no_at_fault_collision", "no_offroad", "making_progress", "driving_direction")
@@ -25,7 +24,6 @@ NUPLAN_WEIGHTS = MappingProxyType({"time_to_collision": 5.0, "progress": 5.0, "s
 MULTIPLIERS = (*NUPLAN_MULTIPLIERS, "no_red_light")
 WEIGHTS = MappingProxyType({**NUPLAN_WEIGHTS, "one_lane": 3.0})
 
-STANDING_MPS = 0.05
 LEAST_WAY_M = 0.5
 """Where the reference path is shorter, progress is 1."""
 
@@ -81,19 +79,13 @@ def vmax_score_of(drive: Drive) -> VmaxScore:
         "speed_limit": speed_limit_score(drive),
         "one_lane": _one_lane(drive),
         "comfort": float(is_comfortable_by_vmax(drive.speed_mps, drive.heading_rad, drive.dt_s))}
-    return VmaxScore(_score(terms, MULTIPLIERS, WEIGHTS), _score(terms, NUPLAN_MULTIPLIERS, NUPLAN_WEIGHTS), terms)
-
-
-def _score(terms: Mapping[str, float], multipliers: tuple[str, ...], weights: Mapping[str, float]) -> float:
-    weighted = sum(weight * terms[name] for name, weight in weights.items()) / sum(weights.values())
-    return weighted * math.prod(terms[name] for name in multipliers)
+    return VmaxScore(weighted_score(terms, MULTIPLIERS, WEIGHTS),
+                     weighted_score(terms, NUPLAN_MULTIPLIERS, NUPLAN_WEIGHTS), terms)
 
 
 def _on_several_lanes(drive: Drive) -> np.ndarray:
     """(t,) bool, whether a corner is too far from the centre of the lane of the ego."""
-    places = drive.places
-    reach_m = 0.5 * (drive.width_m * np.abs(places.cos_error) + drive.length_m * np.abs(places.sin_error))
-    return (places.lane >= 0) & (np.abs(places.left_m) + reach_m > HALF_LANE_M)
+    return drive.reaches_beyond(HALF_LANE_M)
 
 
 def _at_fault(drive: Drive) -> np.ndarray:
