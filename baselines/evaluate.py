@@ -7,23 +7,27 @@ if __name__ == "__main__":  # before the imports, which take seconds
 
     ExitOnInterrupt("baselines.evaluate").install()
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from drive_env import Batch, DriveConfig, MetricValue, Scene, trial_metrics
+from drive_env import Batch, ConfigError, DriveConfig, MetricValue, Scene, trial_metrics
 from drive_env.evaluation import first_episodes
-from drive_env.policies import Act, MakeAct, policy_maker
+from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
 
+from .config import EnvConfig
 from .policy.kv_cache import KVCache
 from .policy.model import Policy
 from .rollout.batches import scenes_of
-from .tools.checkpoint import check_fits, checkpoint_at, load_policy
+from .tools.checkpoint import about, check_fits, checkpoint_at, load_policy
+from .tools.checkpoint_config import WEIGHTS
 from .tools.dist import join
 
 WORLDS_AT_ONCE = 64
@@ -111,6 +115,50 @@ class PolicyRunner:
             return actor.to_env(actions).cpu().numpy()
 
         return act
+
+
+def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True) -> TrainedPolicy:
+    """The policy of a checkpoint, as evaluators, films and replay pages of drive-env accept it.
+
+    Args:
+        path: a checkpoint's folder, or a run's folder for its newest checkpoint.
+        device: a device of torch; auto: a GPU if there is one, else the CPU.
+        deterministic: take the most probable action instead of a sample.
+
+    Raises:
+        ConfigError: the folder has no checkpoint, or a damaged one, or torch has no such device.
+    """
+    try:
+        torch_device, checkpoint = join(device).device, checkpoint_at(Path(path))
+        found = about(checkpoint)
+        policy, config = load_policy(checkpoint, torch_device)
+    except ValueError as error:  # its message is one sentence
+        raise ConfigError(str(error)) from None
+    runner = PolicyRunner(policy.eval(), torch_device, deterministic)
+
+    def for_batch(batch: Batch) -> Act:
+        try:
+            check_fits(checkpoint, batch)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        return runner(batch)
+
+    return TrainedPolicy(for_batch, described(checkpoint, found), config.env.drive, scene_settings(config.env))
+
+
+def described(path: Path, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What identifies a checkpoint in a result: path, hash of the weights, update and agent-steps.
+
+    Args:
+        found: its `tools.checkpoint.about`.
+    """
+    return {"path": os.path.abspath(path), "sha256": found["files"][WEIGHTS], "update": found["counters"]["update"],
+            "steps": found["counters"]["agent_steps"]}
+
+
+def scene_settings(env: EnvConfig) -> dict[str, Any]:
+    """The scenes of a training as settings of an evaluator, which plays other seeds of the generators."""
+    return {"scenes": list(env.scenes), "scene_agents": env.scene_agents, "scene_parameters": env.scene_parameters}
 
 
 def main() -> None:

@@ -3,7 +3,8 @@
 A policy is a function from the batch to the actions of all agents, with the shape and type of `batch.actions`. It is
 called once per step; its actions for agents that wait have no effect. A policy with a memory may have a method
 `reset(mask)`, which is called with the agents whose episode begins, (R,) bool, before the policy acts on their first
-observations, and never between the trials of an episode.
+observations, and never between the trials of an episode. The path of a checkpoint stands for the policy in it, which
+the reference trainer reads.
 """
 
 from __future__ import annotations
@@ -12,22 +13,24 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .action_space import action_dimensions, index_of_bins
 from .batch import Batch
-from .config import DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig
+from .config import ConfigSource, DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig
 from .drivers import LaneDriver, ParkingDriver
 from .drivers.controls import check_controls
 from .drivers.random import sampled_actions
-from .errors import ConfigError, value_text
+from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
 
-__all__ = ["POLICIES", "Act", "MakeAct", "Policy", "policy_maker"]
+__all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "policy_maker"]
 
 Act = Callable[[Batch], np.ndarray]
 """Takes a batch and returns the actions of all its agents."""
@@ -35,10 +38,27 @@ Act = Callable[[Batch], np.ndarray]
 MakeAct = Callable[[Batch], Act]
 """Takes a batch that has not been reset yet and returns a policy for it."""
 
-Policy = str | Act
-"""One of `POLICIES`; "package.module:name" of a function or class; or a function from the batch to the actions of all
-agents, with an optional method `reset(mask)` for the agents whose episode begins. An object with a method
-`for_batch(batch)`, which returns such a function, is accepted, too."""
+Policy = str | os.PathLike[str] | Act
+"""One of `POLICIES`; "package.module:name" of a function or class; the folder of a checkpoint or of a run; or a
+function from the batch to the actions of all agents, with an optional method `reset(mask)` for the agents whose episode
+begins. An object with a method `for_batch(batch)`, which returns such a function, is accepted, too."""
+
+
+@dataclass(frozen=True)
+class TrainedPolicy:
+    """A policy from a training, and what is known of that training.
+
+    Attributes:
+        for_batch: makes the policy of a batch; raises a `ConfigError` if the policy does not fit its config.
+        checkpoint: path, sha256, update and steps, as stored in results.
+        config: of the worlds in the training.
+        scenes: the scenes of the training as settings of an evaluator: scenes, scene_agents, scene_parameters.
+    """
+
+    for_batch: MakeAct
+    checkpoint: Mapping[str, Any]
+    config: DriveConfig
+    scenes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Known(NamedTuple):
@@ -156,22 +176,24 @@ POLICIES = tuple(KNOWN)
 # ---- any policy ----
 
 
-def resolved(policy: Policy) -> Policy:
+def resolved(policy: Policy) -> str | Act:
     """Checks an argument `policy` and imports what it names: returns one of `POLICIES`, a function, or an object.
 
     Raises:
         ConfigError: it is neither a function nor a known name, or what it names cannot be imported.
+        MissingExtraError: it is a checkpoint, and a package of the extra `train` is not installed.
     """
-    if isinstance(policy, str):
-        if policy in KNOWN:
-            return policy
-        if ":" in policy:
-            return _imported(policy)
-    if callable(policy) or hasattr(policy, "for_batch"):
+    if isinstance(policy, str) and policy in KNOWN:
+        return policy
+    if isinstance(policy, (str, os.PathLike)) and os.path.isdir(policy):
+        return _of_checkpoint(os.fspath(policy))
+    if isinstance(policy, str) and ":" in policy:
+        return _imported(policy)
+    if (callable(policy) or hasattr(policy, "for_batch")) and not isinstance(policy, os.PathLike):
         return policy
     names = ", ".join(map(repr, POLICIES))
     raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}, or "
-                      "'package.module:name' of a function")
+                      "'package.module:name' of a function, or the folder of a checkpoint or of a run")
 
 
 def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
@@ -204,7 +226,7 @@ def _resetting(policy: Act, reset: Callable[[np.ndarray], Any]) -> Act:
     return act
 
 
-def _imported(path: str) -> Policy:
+def _imported(path: str) -> Act:
     """The function of "package.module:name"; of a class, an instance that is made without arguments."""
     module, _, name = path.partition(":")
     if not module or not name:
@@ -221,6 +243,35 @@ def _imported(path: str) -> Policy:
     if not callable(found):
         raise ConfigError(f"policy is {path!r}, which is {value_text(found)}; it must be a function")
     return found
+
+
+def _of_checkpoint(path: str) -> Act:
+    """The policy in the folder of a checkpoint or of a run, whose newest checkpoint counts.
+
+    The trainer belongs to the checkout and not to the wheel: it is imported from the checkout that this package is part
+    of, else from the working directory.
+    """
+    checkout = Path(__file__).parents[1]
+    folder = str(checkout if (checkout / "baselines" / "evaluate.py").is_file() else Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        policy_of = importlib.import_module("baselines.evaluate").policy_of
+    except (ModuleNotFoundError, AttributeError) as error:
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] != "baselines":
+            raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error.name} must be "
+                                    'installed, by pip install -e ".[train]" in the checkout') from None
+        raise ConfigError(f"policy is {path!r}, a folder; the package baselines that reads checkpoints is in the "
+                          f"checkout of drive-env and not in {folder!r}, so this must run in the checkout") from None
+    except ImportError as error:  # its sentence names the extra
+        raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error}") from None
+    finally:
+        sys.path.remove(folder)
+    return policy_of(path)
+
+
+def config_or_trained(config: ConfigSource | None, policy: Policy) -> ConfigSource | None:
+    """The config with which a policy is played: where it is None, that of the training of a checkpoint."""
+    return policy.config if config is None and isinstance(policy, TrainedPolicy) else config
 
 
 def config_for(policy: Policy, config: DriveConfig) -> DriveConfig:

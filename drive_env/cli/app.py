@@ -10,7 +10,7 @@ import typer
 from ..config import ObservationConfig
 from ..errors import ConfigError
 from ..evaluation import EVALUATORS
-from ..policies import POLICIES
+from ..policies import POLICIES, resolved
 from ..scenes.generate import GENERATORS
 from ..version import package_version
 from . import bench as bench_command
@@ -134,7 +134,8 @@ def classify(
     classification.run(source, out)
 
 
-POLICY_HELP = f"{', '.join(POLICIES)}, or package.module:name of a function from the batch to the actions."
+POLICY_HELP = (f"{', '.join(POLICIES)}, package.module:name of a function from the batch to the actions, or the folder "
+               "of a checkpoint or of a run of the trainer.")
 AGENTS = Annotated[int | None, _number("Number of agents.", min=1, max=4096, show_default="as many as the scene has")]
 TRIALS = Annotated[int, _number("Number of trials of the episode.", min=1, max=100)]
 SEED = Annotated[int, _number("Seed of the scene, of the episode and of the random policy.", min=0)]
@@ -198,7 +199,7 @@ def evaluate(
     policy: Annotated[str | None, typer.Argument(metavar="POLICY", help=POLICY_HELP, show_default=False)] = None,
     scenes: Annotated[list[str] | None, typer.Option(
         metavar="SCENE", help=f"{SCENE_HELP} A folder stands for all its scenes. May be given several times.",
-        show_default="the town")] = None,
+        show_default="the town; of a checkpoint the generators of its training")] = None,
     evaluator: Annotated[list[str] | None, typer.Option(
         metavar="NAME", help=f"A section of the config, or without a config a type: {', '.join(EVALUATORS)}. May be "
                              "given several times.",
@@ -230,8 +231,10 @@ def evaluate(
     The table also has random actions, constant velocity, the lane driver and, where there are logs, their replay.
     The exit code is 3 if an episode was not played.
     """
-    chosen = evaluation.evaluators(scenes or [], evaluator or [], config, control, trials, settings or [])
-    evaluation.run(policy, chosen, out, shard, bounds, threads, listed, shown)
+    found = None if policy is None else resolved(policy)
+    chosen = evaluation.evaluators(scenes or [], evaluator or [], config, control, trials, settings or [], found)
+    if code := evaluation.run(policy, found, chosen, out, shard, bounds, threads, listed, shown):
+        raise typer.Exit(code)
 
 
 @app.command(short_help="Join the results of the shards of an evaluation.")
@@ -243,7 +246,8 @@ def merge(
 
     The exit code is 3 if shards are missing, or an episode was not played.
     """
-    evaluation.merge_files(results, out)
+    if code := evaluation.merge_files(results, out):
+        raise typer.Exit(code)
 
 
 @app.command(short_help="Measure agent-steps per second of the array API.")

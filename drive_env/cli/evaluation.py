@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from ..errors import ConfigError, checked_path, printable
 from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_sections, resolved_section
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
 from ..evaluation.figures import Figure
-from ..policies import resolved
+from ..policies import Policy, TrainedPolicy
 from . import show
 
 INCOMPLETE = 3
@@ -33,8 +31,15 @@ FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+")
 
 
 def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None, control: str | None,
-               trials: int | None, settings: Sequence[str]) -> list[Evaluator]:
-    """The evaluators that the options select, with the settings of `--set`, `--trials` and `--control`."""
+               trials: int | None, settings: Sequence[str], policy: Policy | None = None) -> list[Evaluator]:
+    """The evaluators that the options select, with the settings of `--set`, `--trials` and `--control`.
+
+    Args:
+        policy: as returned by `resolved`; its training, if it has one, determines config and scenes that are not set.
+
+    Raises:
+        ConfigError: an option does not fit.
+    """
     overrides: dict[str, Any] = dict(overrides_of(settings))
     for option, key, value in (("--scenes", "scenes", list(scenes) or None), ("--trials", "env.max_trials", trials),
                                ("--control", "env.control", control)):
@@ -53,59 +58,71 @@ def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None,
                               f"--evaluator must be one of {', '.join(map(repr, sections))}")
     if len(set(names)) < len(names):
         raise ConfigError(f"--evaluator is {', '.join(map(repr, names))}; each may be named once")
-    return [evaluator_of(name, resolved_section(name, sections, overrides)) for name in names]
+    trained = (policy.config, policy.scenes) if isinstance(policy, TrainedPolicy) else (None, None)
+    return [evaluator_of(name, resolved_section(name, sections, overrides), *trained) for name in names]
 
 
-def run(policy: str | None, chosen: Sequence[Evaluator], out: Path | None, shard: str, bounds: bool, threads: int,
-        listed: bool, shown: bool) -> None:
-    """Runs the evaluators, prints a table for each and writes their results; or only lists or shows the evaluators."""
+def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], out: Path | None, shard: str,
+        bounds: bool, threads: int, listed: bool, shown: bool) -> int:
+    """Runs the evaluators, prints a table for each and writes their results; or only lists or shows the evaluators.
+
+    Args:
+        name: of the policy, for tables and results. policy: as returned by `resolved`. None: there is none.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError: an option does not fit.
+    """
     if listed or shown:
         for evaluator in chosen:
             text = (f"{evaluator.name}   {evaluator.type}" if listed
                     else json.dumps(evaluator.resolved(), indent=1))
             show.lines(printable(text) if listed else text)
-        return
-    if policy is None:
-        raise ConfigError("POLICY is missing; it must be a name, or package.module:name of a function")
-    resolved(policy)
+        return 0
+    if name is None or policy is None:
+        raise ConfigError("POLICY is missing; it must be a name, package.module:name of a function, or the folder of a "
+                          "checkpoint")
     part, paths = _shard(shard), _paths(out, chosen)
     results = []
     for evaluator, path in zip(chosen, paths, strict=True):
-        results.append(_evaluated(evaluator, policy, part, threads, bounds))
+        results.append(_evaluated(evaluator, name, policy, part, threads, bounds))
         if path is not None:  # at once: an error or interrupt in a later evaluator leaves this result
             results[-1].save(path)
             show.lines(f"\nresult: {path}")
     # Not `coverage.complete`, which is False for every single shard; `merge` checks whether shards are missing.
-    if any(result.coverage.played < result.coverage.expected for result in results):
-        raise typer.Exit(INCOMPLETE)
+    is_incomplete = any(result.coverage.played < result.coverage.expected for result in results)
+    return INCOMPLETE if is_incomplete else 0
 
 
-def merge_files(paths: Sequence[Path], out: Path) -> None:
-    """Joins results of shards, prints the table of the joined result and writes it."""
+def merge_files(paths: Sequence[Path], out: Path) -> int:
+    """Joins results of shards, prints the table of the joined result and writes it; returns the exit code."""
     checked_path(out, (".json",))
     result = merged([load_result(path) for path in paths])
     _print(result, {})
     result.save(out)
     show.lines(f"\nresult: {out}")
-    if not result.coverage.complete:
-        raise typer.Exit(INCOMPLETE)
+    return 0 if result.coverage.complete else INCOMPLETE
 
 
-def _evaluated(evaluator: Evaluator, policy: str, shard: tuple[int, int], threads: int, bounds: bool) -> EvalResult:
+def _evaluated(evaluator: Evaluator, name: str, policy: Policy, shard: tuple[int, int], threads: int,
+               bounds: bool) -> EvalResult:
     """The result of the policy; prints it beside the results of those `BOUNDS` that fit the config."""
     beside: dict[str, EvalResult] = {}
     with show.progress() as bars:
-        def played(name: str) -> EvalResult:
-            bar = bars.add_task(f"{evaluator.name}: {name}", total=None)
-            return evaluator.rollout(name, shard, threads, progress=lambda done, most: bars.update(
+        def played(one: str, driver: Policy) -> EvalResult:
+            bar = bars.add_task(f"{evaluator.name}: {one}", total=None)
+            return evaluator.rollout(driver, shard, threads, policy_name=one, progress=lambda done, most: bars.update(
                 bar, completed=done, total=most))
 
-        result = played(policy)
-        for name in BOUNDS if bounds else ():
-            if name == policy:
+        # A class is instantiated for each evaluator; a checkpoint is read once.
+        result = played(name, policy if isinstance(policy, TrainedPolicy) else name)
+        for other in BOUNDS if bounds else ():
+            if other == name:
                 continue
             try:
-                beside[name] = played(name)
+                beside[other] = played(other, other)
             except ConfigError:  # the vehicle model or the scenes do not allow this policy
                 continue
     _print(result, beside)

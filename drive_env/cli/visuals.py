@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import render  # imports its names, and the extra's packages, on first use
 from ..errors import ConfigError, SceneError
+from ..policies import Policy, TrainedPolicy, resolved
 from ..replay import write_replay
 from ..scenes import Scene
 from ..scenes.generate import CONFIG_OF, LANE_POLICY, POLICY_OF, TRIAL_STEPS
@@ -43,19 +44,23 @@ def prepare(folder: Path) -> None:
 def play(scene: str, out: Path, policy: str | None, agents: int | None, trials: int, seed: int, view: str,
          agent: int, index: int) -> None:
     """Writes a film or a contact sheet of an episode and prints its outcome."""
-    found, policy = _scene(scene, seed, agents, index), policy or _policy(scene)
-    with _by_option(**OPTION_OF), _bar(f"playing into {out.name}") as progress:
-        metrics = render.play(found, out, policy=policy, agents=agents, trials=trials, seed=seed, view=view,
-                              agent=agent, config=_config(scene), progress=progress)
-    show.lines(f"{out}: {_outcome(metrics, policy)}")
+    found, name = _scene(scene, seed, agents, index), policy or _policy(scene)
+    with _by_option(**OPTION_OF):
+        driver = resolved(name)
+        with _bar(f"playing into {out.name}") as progress:
+            metrics = render.play(found, out, policy=driver, agents=agents, trials=trials, seed=seed, view=view,
+                                  agent=agent, config=_config(scene, driver), progress=progress)
+    show.lines(f"{out}: {_outcome(metrics, name)}")
 
 
 def replay(scene: str, out: Path, policy: str | None, agents: int | None, trials: int, seed: int, index: int) -> None:
     """Writes a replay page of an episode and prints its size."""
-    found, policy = _scene(scene, seed, agents, index), policy or _policy(scene)
-    with _by_option(**OPTION_OF), _bar(f"recording into {out.name}") as progress:
-        write_replay(found, out, policy=policy, agents=agents, trials=trials, seed=seed, config=_config(scene),
-                     progress=progress)
+    found = _scene(scene, seed, agents, index)
+    with _by_option(**OPTION_OF):
+        driver = resolved(policy or _policy(scene))
+        with _bar(f"recording into {out.name}") as progress:
+            write_replay(found, out, policy=driver, agents=agents, trials=trials, seed=seed,
+                         config=_config(scene, driver), progress=progress)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
@@ -89,8 +94,13 @@ def _policy(name: str) -> str:
     return POLICY_OF.get(name, LANE_POLICY)
 
 
-def _config(name: str) -> dict[str, Any]:
-    """The fields that a generator's task needs, with the length of its trials; none for other scenes."""
+def _config(name: str, policy: Policy) -> dict[str, Any] | None:
+    """The fields that a generator's task needs, with the length of its trials; none for other scenes.
+
+    None for the policy of a checkpoint: it needs the config of its training.
+    """
+    if isinstance(policy, TrainedPolicy):
+        return None
     own = CONFIG_OF[name] if is_generator(name) else {}
     return own | {"trial_steps": TRIAL_STEPS[name]} if own else {}
 

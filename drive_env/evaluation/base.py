@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from ..batch import Batch
 from ..config import DriveConfig
 from ..errors import ConfigError, DriveError, value_text
-from ..policies import MakeAct, Policy, config_for, policy_maker, resolved
+from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
 from .metrics import figures_of_groups, figures_of_rows
@@ -73,7 +74,8 @@ class Evaluator:
     def sources(self) -> list[Source]:
         """All sources of scenes, before a sample or a shard is taken of them."""
         config = self.config
-        return sources_of(config.scenes, config.first_seed, config.scene_count, config.scene_agents)
+        return sources_of(config.scenes, config.first_seed, config.scene_count, config.scene_agents,
+                          config.scene_parameters, self.env.agents_per_world)
 
     def variants(self, scene: Scene) -> Sequence[Scene]:
         """The forms in which a scene is played, such as one for each vehicle that the policy drives in turn."""
@@ -117,7 +119,8 @@ class Evaluator:
             policy: see docs/evaluation.md.
             shard: (i, n): the i-th of n parts of the sources, from 0; `merge` joins their results.
             threads: as for `Batch`.
-            checkpoint: path, sha256, update and steps of the policy, stored in the result.
+            checkpoint: path, sha256, update and steps of the policy, stored in the result; None: those of the policy,
+                if it is a checkpoint.
             policy_name: stored in the result; None: the text passed as `policy`, or module and name of the function.
             progress: called after each batch with the number of sources read so far and the number of all; under
                 several conditions a source counts once for each.
@@ -142,6 +145,8 @@ class Evaluator:
                     progress(run.sources_read, len(run.places) * len(conditions))
         if run.errors and not run.played and not run.stalled:
             raise run.errors[0]
+        if checkpoint is None and isinstance(found, TrainedPolicy):
+            checkpoint = found.checkpoint
         return run.result(policy_name or _name_of(policy), checkpoint, time.perf_counter() - began)
 
 
@@ -228,7 +233,7 @@ class _Run:
 
 
 def _name_of(policy: Policy) -> str:
-    if isinstance(policy, str):
-        return policy
+    if isinstance(policy, (str, os.PathLike)):
+        return os.fsdecode(policy)
     kind = policy if hasattr(policy, "__qualname__") else type(policy)
     return f"{kind.__module__}:{kind.__qualname__}"

@@ -26,7 +26,7 @@ from typing import Any
 
 from ..config import ConfigSource, DisturbanceConfig, SensorConfig, checked_config
 from ..errors import ConfigError, MissingExtraError, value_text
-from ..names import check_names
+from ..names import check_names, named_arguments
 from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator
 from .base import PLAYED, Evaluator
@@ -126,13 +126,17 @@ def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overr
     return merged
 
 
-def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource | None = None) -> Evaluator:
+@named_arguments
+def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource | None = None,
+                 trained_scenes: Mapping[str, Any] | None = None) -> Evaluator:
     """The evaluator with the settings of a resolved section.
 
     Args:
         name: of the evaluator. settings: as returned by `resolved_section`.
         training: the config of the worlds in the training, over which the section and the clean values are merged;
             None: the defaults, or if `scenes` is a single generator, those of its task.
+        trained_scenes: the scenes of the training as settings (`TrainedPolicy.scenes`), which are the default of
+            `scenes` where the type has none of its own; None: none.
 
     Raises:
         ConfigError: the settings have no type or an unknown one, or a setting does not fit.
@@ -147,6 +151,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     if not isinstance(clean, bool):
         raise ConfigError(f"clean of eval.{name} is {value_text(clean)}; it must be true or false")
     evaluator = EVALUATORS[kind]
+    if "scenes" not in {**evaluator.defaults, **found}:
+        found = {**(trained_scenes or {}), **found}
     found = {**evaluator.defaults, **found}
     if "scenes" in found:
         found["scenes"] = _expanded(name, found["scenes"])

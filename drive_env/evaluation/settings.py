@@ -22,10 +22,20 @@ def _are_scenes(value: Any) -> bool:
         isinstance(one, (str, os.PathLike, Scene)) for one in value)
 
 
+def _are_named(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
 def _as_tuple(value: Any) -> Any:
     if isinstance(value, (str, os.PathLike, Scene)):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
+
+
+def _as_parameters(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return {} if value is None else value
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,6 +51,9 @@ class EvaluatorConfig(Checked):
     scene_count: int = setting(SEEDS, "scenes", "number of scenes of each generator", count(1, EPISODE_LIMIT))
     scene_agents: int | None = setting(
         None, "agents", "number of vehicles of generated scenes", count(1, 4096, none="the generator's default"))
+    scene_parameters: Any = setting(
+        None, "", "further parameters of the generators, such as `arm_length_m`", Check(
+            _are_named, "a mapping of values by name, or None (the defaults)", _as_parameters))
     sample: int | None = setting(
         None, "sources", "number of files and generated scenes to draw from the list; the draw depends on the "
         "evaluator's name and `seed` alone", count(1, EPISODE_LIMIT, none="all are played"))
@@ -49,13 +62,15 @@ class EvaluatorConfig(Checked):
     enabled: bool = setting(True, "", "whether it runs if no evaluator is named", switch())
     env: Nested[DriveConfig, Fields] = nested(DriveConfig(), "config of the worlds")
     options: Any = setting(None, "", "settings of the type of evaluator, by name", Check(
-        lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
-        "a mapping of values by name, or None (the defaults)", lambda value: {} if value is None else value))
+        _are_named, "a mapping of values by name, or None (the defaults)",
+        lambda value: {} if value is None else value))
 
     def to_dict(self) -> dict[str, Any]:
         """All settings in the types of JSON; a scene is replaced by its name."""
         scenes = [f"Scene {one.name}" if isinstance(one, Scene) else os.fsdecode(one) for one in self.scenes]
-        return super().to_dict() | {"scenes": scenes, "options": dict(self.options)}
+        parameters = {name: list(one) if isinstance(one, tuple) else one
+                      for name, one in self.scene_parameters.items()}
+        return super().to_dict() | {"scenes": scenes, "scene_parameters": parameters, "options": dict(self.options)}
 
 
 def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str, Any],

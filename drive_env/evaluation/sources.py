@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ConfigError, SceneError, checked_int, value_text
 from ..per_world import SEED_LIMIT
 from ..scenes import Scene, SceneSource, generate_scene
+from ..scenes.generate import GENERATORS
+from ..scenes.generate.parameters import fill_parameters
 from ..scenes.load import scenes_of
 from ..scenes.resolve import files_of, find_source, is_generator, vehicle_count
 from ..scenes.validate import validate_scene
@@ -44,16 +46,20 @@ class Source:
 
 
 def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HELD_OUT_SEED, seeds: int = SEEDS,
-               agents: int | None = None) -> list[Source]:
+               agents: int | None = None, parameters: Mapping[str, Any] | None = None,
+               agents_per_world: int | None = None) -> list[Source]:
     """The sources of generators' names, files, folders and scenes, in their order.
 
     Args:
         scenes: as for `Batch`. first_seed, seeds: first seed and number of seeds for each generator's name.
-        agents: number of vehicles of generated scenes; None: the generator's default.
+        agents: number of vehicles of generated scenes; None: the generator's default, but at least `agents_per_world`.
+        parameters: further parameters of the generators.
+        agents_per_world: of the worlds' config.
 
     Raises:
-        SceneError: a folder cannot be listed, or an entry is not a generator's name, a path or a scene.
-        ConfigError: a seed is out of its range.
+        SceneError: a folder cannot be listed, an entry is not a generator's name, a path or a scene, or a parameter is
+            out of its range.
+        ConfigError: a seed is out of its range, or a generator does not have one of the parameters.
     """
     first_seed = checked_int("first_seed", first_seed, 0, SEED_LIMIT)
     seeds = checked_int("scene_count", seeds, 1, SEED_LIMIT - first_seed + 1)
@@ -65,8 +71,9 @@ def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HE
         if isinstance(one, Scene):
             found.append(Source(one.name, _checked(one)))
         elif isinstance(one, str) and is_generator(one):
-            count = vehicle_count(one, agents) if agents is None else agents
-            found += [Source(f"{one}/{seed}", _generated(one, seed, count))
+            fill_parameters(one, GENERATORS[one].PARAMETERS, dict(parameters or {}))  # checks them before any is read
+            count = vehicle_count(one, agents_per_world) if agents is None else agents
+            found += [Source(f"{one}/{seed}", _generated(one, seed, count, parameters or {}))
                       for seed in range(first_seed, first_seed + seeds)]
         elif isinstance(one, str) or hasattr(one, "__fspath__"):
             found += [Source(str(file), _file(file)) for file in files_of(one)]
@@ -94,8 +101,8 @@ def _checked(scene: Scene) -> Callable[[], Sequence[Scene]]:
     return lambda: [validate_scene(scene)]
 
 
-def _generated(name: str, seed: int, agents: int) -> Callable[[], Sequence[Scene]]:
-    return lambda: [generate_scene(name, seed=seed, agents=agents)]
+def _generated(name: str, seed: int, agents: int, parameters: Mapping[str, Any]) -> Callable[[], Sequence[Scene]]:
+    return lambda: [generate_scene(name, seed=seed, agents=agents, **parameters)]
 
 
 def _file(path: Any) -> Callable[[], Sequence[Scene]]:

@@ -13,7 +13,7 @@ from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path, plain, value_text
 from ..names import named_arguments
 from ..playing import Progress, actor, play_trials
-from ..policies import Policy, resolved
+from ..policies import Policy, config_or_trained, resolved
 from ..reports import MetricValue
 from ..scenes import Scenes
 from .film import FILM_EXTENSIONS, contact_sheet, write_picture, write_video
@@ -53,7 +53,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         seed: of the episode and of the random policy.
         view, agent: as for `SceneView`.
         size: of a frame, pixels; None: 1280 x 720 for films, and 400 x 300 for each picture of a sheet.
-        config: all other fields of the config.
+        config: all other fields of the config; None: as for `record`.
         progress: called after every step with the steps done and the largest possible number of steps.
 
     Returns:
@@ -65,7 +65,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     """
     path = checked_path(path, (*FILM_EXTENSIONS, ".png"))
     policy = resolved(policy)
-    config = _config(checked_config(config), policy, agents, trials)
+    config = _config(checked_config(config_or_trained(config, policy)), policy, agents, trials)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
         film = path.lower().endswith(FILM_EXTENSIONS)

@@ -9,7 +9,7 @@ from ..config import ConfigSource, checked_config
 from ..errors import checked_int, checked_path
 from ..names import named_arguments
 from ..playing import Progress, actor, play_trials
-from ..policies import Policy, resolved
+from ..policies import Policy, config_or_trained, resolved
 from ..scenes import Scenes
 from .recorder import Recorder
 from .recording import Recording
@@ -22,10 +22,11 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 
     Args:
         scenes: as for `Batch`.
-        policy: one of `drive_env.policies.POLICIES`, such as "lane"; "package.module:name" of a function; or a function
-            from the batch to the actions of all agents. It is called once per step, also for restart steps; its method
-            `reset(mask)`, if it has one, with the agents whose episode begins.
-        config: of the batch; an episode has `max_trials` trials.
+        policy: one of `drive_env.policies.POLICIES`, such as "lane"; "package.module:name" of a function; the folder of
+            a checkpoint; or a function from the batch to the actions of all agents. It is called once per step, also
+            for restart steps; its method `reset(mask)`, if it has one, with the agents whose episode begins.
+        config: of the batch; an episode has `max_trials` trials. None: of a checkpoint that of its training, else the
+            default.
         seed: of the first episode and of the random policy.
         episodes: number of episodes.
         progress: called after every step with the steps done and the largest possible number of steps.
@@ -35,6 +36,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
         ActionError: the policy did not return actions.
     """
     policy = resolved(policy)
+    config = config_or_trained(config, policy)
     episodes = checked_int("episodes", episodes, 1, 1_000_000)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act, recorder = actor(batch, policy, seed), Recorder(batch)
@@ -56,13 +58,14 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
         path: of the page; it ends in .html or .htm.
         trials: number of trials of the episode.
         agents: as `DriveConfig.agents_per_world`; None: that of the config.
-        config: all other fields of the config.
+        config: all other fields of the config; None: as for `record`.
 
     Raises:
         ConfigError, SceneError, ActionError: as for `record`, or the page cannot be written.
     """
     path = checked_path(path, (".html", ".htm"))
-    config = checked_config(config).replace(max_trials=trials)
+    policy = resolved(policy)
+    config = checked_config(config_or_trained(config, policy)).replace(max_trials=trials)
     if agents is not None:
         config = config.replace(agents_per_world=agents)
     recording = record(scenes, policy, config, seed, progress=progress)
