@@ -13,11 +13,11 @@ from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
 from ..evaluation.figures import Figure
+from ..evaluation.result import INCOMPLETE, result_path
 from ..policies import Policy, TrainedPolicy
 from . import show
 
-INCOMPLETE = 3
-"""Exit code if an episode was not played, or a shard is missing."""
+__all__ = ["evaluators", "merge_files", "run"]
 
 BOUNDS = ("random", "constant", "replay", "lane")
 """Policies that need no training, with which the evaluated one is compared."""
@@ -175,9 +175,6 @@ def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
         return [out]
     if out.suffix == ".json":
         raise ConfigError(f"--out is {str(out)!r}; for {len(chosen)} evaluators it must be a folder")
-    for evaluator in chosen:
-        if any(letter in evaluator.name for letter in "/\\:\0"):
-            raise ConfigError(f"the name of an evaluator is {evaluator.name!r}; for a file in --out it must be without "
-                              "slashes, colons and NUL")
+    paths = [result_path(out, evaluator.name) for evaluator in chosen]
     out.mkdir(parents=True, exist_ok=True)
-    return [Path(checked_path(out / f"{evaluator.name}.json", (".json",))) for evaluator in chosen]
+    return [Path(checked_path(path, (".json",))) for path in paths]

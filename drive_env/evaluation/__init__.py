@@ -2,10 +2,11 @@
 
 from .base import Evaluator
 from .behaviour_class import BehaviourClass
-from .config import EVALUATORS, evaluator_of, load_sections, resolved_section
+from .config import EVALUATORS, evaluator_of, load_sections, resolved_section, runnable
 from .episodes import Episode, Probe, first_episodes
 from .figures import Figure
 from .human_replay import HumanReplay
+from .manager import EvalManager, Evaluated
 from .multi_scenario import MultiScenario
 from .result import Coverage, EvalResult, Failure, load_result, merge
 from .robustness import Robustness
@@ -14,7 +15,8 @@ from .sources import Source
 from .traffic_matrix import TrafficMatrix
 
 __all__ = [
-    "EVALUATORS", "BehaviourClass", "Coverage", "Episode", "EvalResult", "Evaluator", "EvaluatorConfig", "Failure",
-    "Figure", "HumanReplay", "MultiScenario", "Probe", "Robustness", "Source", "TrafficMatrix", "evaluator_of",
-    "first_episodes", "load_result", "load_sections", "merge", "resolved_section",
+    "EVALUATORS", "BehaviourClass", "Coverage", "Episode", "EvalManager", "EvalResult", "Evaluated", "Evaluator",
+    "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Robustness", "Source",
+    "TrafficMatrix", "evaluator_of", "first_episodes", "load_result", "load_sections", "merge", "resolved_section",
+    "runnable",
 ]

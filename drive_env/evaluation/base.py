@@ -19,7 +19,7 @@ from .episodes import Episode, Played, Probe, played
 from .metrics import figures_of_groups, figures_of_rows
 from .result import Coverage, EvalResult, Failure, sha256_of
 from .rows import joined, rows_of
-from .settings import EvaluatorConfig, checked_options
+from .settings import SCHEDULE, EvaluatorConfig, checked_options
 from .sources import Source, part_of, sample_of, sources_of
 
 PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
@@ -109,6 +109,11 @@ class Evaluator:
         """All settings in the types of JSON, with the worlds' config before the changes of `conditions`."""
         return {"name": self.name, "type": self.type, **self.config.to_dict(), "options": self.chosen,
                 "env": self.env.to_dict()}
+
+    def hashed(self) -> dict[str, Any]:
+        """`resolved` without the `SCHEDULE`: the settings that results have, and whose hash identifies their episodes.
+        """
+        return {name: value for name, value in self.resolved().items() if name not in SCHEDULE}
 
     def rollout(self, policy: Policy, shard: tuple[int, int] = (0, 1), threads: int = 0,
                 checkpoint: Mapping[str, Any] | None = None, policy_name: str | None = None,
@@ -220,7 +225,7 @@ class _Run:
 
     def result(self, policy: str, checkpoint: Mapping[str, Any] | None, total_s: float) -> EvalResult:
         """The figures of all rows."""
-        evaluator, config, rows = self.evaluator, self.evaluator.resolved(), joined(self._rows)
+        evaluator, config, rows = self.evaluator, self.evaluator.hashed(), joined(self._rows)
         index, count = self.shard
         coverage = Coverage(expected=self.expected, played=self.played, unique_scenes=len(self._scenes),
                             stalled=self.stalled, complete=self.played == self.expected and count == 1)

@@ -34,7 +34,7 @@ from .behaviour_class import BehaviourClass
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
 from .robustness import Robustness
-from .settings import EvaluatorConfig
+from .settings import SCHEDULE, EvaluatorConfig
 from .traffic_matrix import TrafficMatrix
 
 EVALUATORS: dict[str, type[Evaluator]] = {kind.type: kind for kind in (
@@ -117,7 +117,7 @@ def resolved_section(name: str, sections: Mapping[str, Mapping[str, Any]], overr
     for one in reversed(chain):
         merged = _merged(merged, _checked(f"eval.{one}", _section(one, sections)))
     above = _checked("the command line", overrides or {})
-    for key in ("inherits", "enabled"):
+    for key in ("inherits", *SCHEDULE):
         if key in above:
             raise ConfigError(f"the command line has the key {key!r}; it must be in a section, elsewhere it has no "
                               "effect")

@@ -21,6 +21,9 @@ from .rows import Rows, joined, read_rows, write_rows
 SCHEMA = 1
 """Version of the JSON format, which drive_env/evaluation/result.schema.json describes."""
 
+INCOMPLETE = 3
+"""Exit code of a command if an episode was not played, or a shard is missing."""
+
 FORM: dict[str, Any] = {
     "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
     "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str}
@@ -77,7 +80,7 @@ class EvalResult:
         evaluator, type: name and type of the evaluator.
         policy: name of the policy.
         checkpoint: path, sha256, update and steps of a trained policy, as passed to `rollout`; None: none was passed.
-        config: all settings of the evaluator, as from `Evaluator.resolved`.
+        config: the settings of the evaluator, as from `Evaluator.hashed`.
         config_sha256: hash of `config`; results with the same hash can be compared.
         seed: of the worlds.
         metrics: figures by name. groups: the figures of each group, by its name.
@@ -185,6 +188,18 @@ def load_result(path: str | Path) -> EvalResult:
             raise
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ConfigError(f"{path}: not a result of an evaluation: {reason}") from None
+
+
+def result_path(folder: Path, name: str) -> Path:
+    """The file of an evaluator's result in a folder.
+
+    Raises:
+        ConfigError: the name of the evaluator cannot be that of a file.
+    """
+    if any(letter in name for letter in "/\\:\0"):
+        raise ConfigError(f"the name of an evaluator is {name!r}; for a file in a folder of results it must be without "
+                          "slashes, colons and NUL")
+    return folder / f"{name}.json"
 
 
 def merge(results: Sequence[EvalResult]) -> EvalResult:

@@ -9,12 +9,15 @@ from typing import Any
 
 from ..config import DriveConfig
 from ..errors import ConfigError, value_text
-from ..fields import Check, Checked, Fields, Nested, count, nested, setting, switch
+from ..fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting, switch
 from ..per_world import SEED_LIMIT
 from ..scenes import Scene
 from .sources import HELD_OUT_SEED, SEEDS
 
 EPISODE_LIMIT = 100_000
+
+SCHEDULE = ("enabled", "interval", "mode", "timeout_s")
+"""Settings that determine when and where an evaluator runs, and not what it plays; they are not in results."""
 
 
 def _are_scenes(value: Any) -> bool:
@@ -60,6 +63,14 @@ class EvaluatorConfig(Checked):
     episodes: int = setting(1, "episodes", "number of episodes of each scene", count(1, EPISODE_LIMIT))
     seed: int = setting(0, "", "seed of the worlds and of the random policy", count(0, SEED_LIMIT))
     enabled: bool = setting(True, "", "whether it runs if no evaluator is named", switch())
+    interval: int = setting(
+        100, "updates", "in a training, number of updates between two evaluations; 0: it runs on demand alone",
+        count(0, 10**9))
+    mode: str = setting(
+        "inline", "", "in a training, whether it runs in the process of the training, or in one of its own that reads "
+        "a checkpoint", choice("inline", "subprocess"))
+    timeout_s: float = setting(
+        3600.0, "s", "time after which a process of its own is ended and the evaluation has failed", number(1.0, 1e6))
     env: Nested[DriveConfig, Fields] = nested(DriveConfig(), "config of the worlds")
     options: Any = setting(None, "", "settings of the type of evaluator, by name", Check(
         _are_named, "a mapping of values by name, or None (the defaults)",
