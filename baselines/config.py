@@ -245,6 +245,9 @@ class RunConfig(_Plain):
     `-collision`, the lowest value is the best."""
     evaluate_updates: int = 100
     """Updates between evaluations on every scene; 0: one evaluation, at the end."""
+    evaluators: str | None = None
+    """A TOML file with sections [eval.NAME] (docs/evaluation.md), whose evaluators run at their intervals and at the
+    end; None: none."""
     tensorboard: bool = False
     """Also log to TensorBoard."""
     wandb: bool = False

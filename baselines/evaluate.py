@@ -1,4 +1,8 @@
-"""How well does a policy drive? One episode of every scene, measured by the metrics of drive-env."""
+"""How well does a policy drive? One episode of every scene, measured by the metrics of drive-env.
+
+    python -m baselines.evaluate runs/town                             a table, on the scenes of the training
+    python -m baselines.evaluate runs/town --evaluator multi_scenario  as `drive-env evaluate runs/town`
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,21 @@ if __name__ == "__main__":  # before the imports, which take seconds
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+import tyro
+from rich.console import Console
+from rich.table import Table
 from torch import Tensor
 
-from drive_env import Batch, ConfigError, DriveConfig, MetricValue, Scene, trial_metrics
+from drive_env import Batch, ConfigError, DriveConfig, DriveError, MetricValue, Scene, trial_metrics
+from drive_env.cli.evaluation import evaluators as evaluators_of
+from drive_env.cli.evaluation import run as run_evaluators
 from drive_env.evaluation import first_episodes
 from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
 
@@ -29,6 +38,13 @@ from .rollout.batches import scenes_of
 from .tools.checkpoint import about, check_fits, checkpoint_at, load_policy
 from .tools.checkpoint_config import WEIGHTS
 from .tools.dist import join
+
+Repeated = tyro.conf.UseAppendAction[tuple[str, ...]]
+"""An option that may be given several times, as those of `drive-env evaluate`."""
+
+Settings = Annotated[Repeated, tyro.conf.arg(name="set")]
+All, Listed, Shown = (Annotated[bool, tyro.conf.arg(name=name)] for name in ("all", "list", "show"))
+"""Options that have the names of functions of Python."""
 
 WORLDS_AT_ONCE = 64
 """Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
@@ -161,47 +177,106 @@ def scene_settings(env: EnvConfig) -> dict[str, Any]:
     return {"scenes": list(env.scenes), "scene_agents": env.scene_agents, "scene_parameters": env.scene_parameters}
 
 
+def print_table(checkpoint: Path, env: Mapping[str, Any], first_seed: int, deterministic: bool, seed: int,
+                device: str) -> None:
+    """Prints the metrics of a checkpoint's policy beside those of a random policy, on every scene.
+
+    Args:
+        env: fields of the training's `EnvConfig` to change.
+
+    Raises:
+        ValueError: something does not fit; the message is one sentence.
+    """
+    # The policy and the scenes.
+    torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
+    policy, config = load_policy(checkpoint, torch_device)
+    changed = replace(config.env, **env)
+    all_scenes = scenes_of(changed, first_seed)
+    with Batch(all_scenes, config=changed.drive, seed=seed) as batch:  # checks all scenes before the evaluation
+        check_fits(checkpoint, batch)
+
+    # Both evaluations, as one table.
+    trained = evaluate(PolicyRunner(policy, torch_device, deterministic), all_scenes, changed.drive, seed)
+    random = evaluate(policy_maker("random", seed), all_scenes, changed.drive, seed)
+    table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")
+    for column in ("metric", "policy", "random policy", "n"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    for name, metric in trained.items():
+        table.add_row(name, f"{metric.value:.4g}", f"{random[name].value:.4g}", str(metric.n))
+    Console().print(table)
+
+
+def set_once(settings: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    """The settings of `--set`, and those of options of their own.
+
+    Raises:
+        ConfigError: one is set in both ways.
+    """
+    names = {setting.partition("=")[0].strip() for setting in settings}
+    found = {name: value for name, value in options.items() if value is not None}
+    for name in found:
+        if name in names:
+            raise ConfigError(f"--{name.replace('_', '-')} and --set {name} are both set; at most one may be")
+    return [*settings, *(f"{name}={value}" for name, value in found.items())]
+
+
 def main() -> None:
     """The command: `python -m baselines.evaluate CHECKPOINT`."""
-    import tyro
-    from rich.console import Console
-    from rich.table import Table
 
-    def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None, first_seed: int = 0,
-            scene_agents: int | None = None, deterministic: bool = True, seed: int = 0, device: str = "auto") -> None:
+    def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None,
+            first_seed: int | None = None, scene_agents: int | None = None, deterministic: bool = True,
+            seed: int | None = None, device: str = "auto", evaluator: Repeated = (), all_enabled: All = False,
+            config: Path | None = None, listed: Listed = False, shown: Shown = False,
+            out: Path | None = None, settings: Settings = (), shard: str = "0/1", bounds: bool = True,
+            threads: int = 0) -> None:
         """Evaluates the policy of a checkpoint on every scene and prints its metrics beside those of a random policy.
+
+        With an evaluator or a config it does what `drive-env evaluate` does: figures with intervals, beside several
+        other policies, on held-out seeds of the generators.
 
         Args:
             checkpoint: a checkpoint's folder, or a run's folder for its newest checkpoint.
             scenes: generators and paths; none: those of the training.
-            scene_count: scenes per generator; none: as in the training.
-            first_seed: of the generators' scenes; those of the training begin at 0.
+            scene_count: scenes per generator; none: as in the training, of an evaluator 64.
+            first_seed: of the generators' scenes; those of the training begin at 0; none: 0, of an evaluator 10000000.
             scene_agents: vehicles in a generated scene; none: as in the training.
             deterministic: take the most probable action instead of a sample.
-            seed: of the worlds and of the random policy.
+            seed: of the worlds and of the random policy; none: 0.
             device: a device of torch, or auto.
+            evaluator: a section of the config, or without a config a type of evaluator; may be given several times.
+            all_enabled: run all enabled sections of the config, as without an evaluator.
+            config: a TOML file with sections [eval.NAME].
+            listed: list the evaluators and exit.
+            shown: show all settings of the evaluators as JSON and exit.
+            out: the result to write (.json), with its rows beside it; with several evaluators, a folder.
+            settings: of an evaluator, such as scene_count=8 or env.trial_steps=40; may be given several times.
+            shard: play part I of N of an evaluator's scenes, I/N, from 0; `drive-env merge` joins results.
+            bounds: whether an evaluator also plays policies that need no training.
+            threads: of an evaluator, that step the worlds; 0: one per available core.
         """
-        # The policy and the scenes; what does not fit is an error of one sentence.
         try:
-            torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
-            policy, config = load_policy(checkpoint, torch_device)
-            chosen = {"scenes": scenes or None, "scene_count": scene_count, "scene_agents": scene_agents}
-            env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
-            all_scenes = scenes_of(env, first_seed)
-            with Batch(all_scenes, config=env.drive, seed=seed) as batch:  # checks all scenes before the evaluation
-                check_fits(checkpoint, batch)
-        except ValueError as error:  # from checkpoint or scenes; the message is one sentence
-            sys.exit(f"baselines.evaluate: {error}")
+            # Without an evaluator, the table.
+            if all_enabled and (config is None or evaluator):
+                raise ConfigError("--all is set; it needs --config, and no --evaluator beside it")
+            if not (evaluator or config or listed or shown):
+                for option, is_set in (("--out", out), ("--set", settings), ("--shard", shard != "0/1"),
+                                       ("--no-bounds", not bounds), ("--threads", threads)):
+                    if is_set:
+                        raise ConfigError(f"{option} is set; it needs --evaluator or --config")
+                env = {"scenes": scenes or None, "scene_count": scene_count, "scene_agents": scene_agents}
+                print_table(checkpoint, {name: value for name, value in env.items() if value is not None},
+                            first_seed or 0, deterministic, seed or 0, device)
+                return
 
-        # Both evaluations, as one table.
-        trained = evaluate(PolicyRunner(policy, torch_device, deterministic), all_scenes, env.drive, seed)
-        random = evaluate(policy_maker("random", seed), all_scenes, env.drive, seed)
-        table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")
-        for column in ("metric", "policy", "random policy", "n"):
-            table.add_column(column, justify="left" if column == "metric" else "right")
-        for name, metric in trained.items():
-            table.add_row(name, f"{metric.value:.4g}", f"{random[name].value:.4g}", str(metric.n))
-        Console().print(table)
+            # The evaluators.
+            policy = policy_of(checkpoint, device, deterministic)
+            options = set_once(settings, {"scene_count": scene_count, "first_seed": first_seed,
+                                          "scene_agents": scene_agents, "seed": seed})
+            chosen = evaluators_of(scenes, evaluator, config, None, None, options, policy)
+            code = run_evaluators(str(checkpoint), policy, chosen, out, shard, bounds, threads, listed, shown)
+        except (DriveError, ValueError, OSError) as error:  # the message is one sentence
+            sys.exit(f"baselines.evaluate: {error}")
+        sys.exit(code)
 
     tyro.cli(run, prog="python -m baselines.evaluate", config=(tyro.conf.PositionalRequiredArgs,))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from drive_env.policies import MakeAct, policy_maker
 from .adaptation.choices import Choices
 from .config import TrainConfig
 from .evaluate import PolicyRunner, evaluate
+from .evaluations import Evaluations, undisturbed
 from .policy.model import Policy
 from .rollout.batches import scenes_of
 from .rollout.collector import Collector
@@ -102,11 +103,12 @@ class Run:
 
         Raises:
             CheckpointError: the checkpoint or the parent does not fit the batches or the policy.
-            ConfigError: `best_metric` is no metric of the batches.
+            ConfigError: `best_metric` is no metric of the batches, or `evaluators` do not fit.
         """
         self._policy, self._optimizer, self._collector = policy, optimizer, collector
         run, resumed = self.config.run, self._claim.resumed
         check_metric(run.best_metric, collector)
+        self._evaluations = Evaluations(self.config, policy, collector.batches[0], self.ranks.device)
 
         # The state to continue or to start from.
         parent: dict[str, Any] = {}
@@ -124,6 +126,7 @@ class Run:
         # The log, and what it begins with.
         self.ranks.on_main(lambda: check_loggers(run.tensorboard, run.wandb))
         self.ranks.on_main(self._claim.prepare)
+        self.ranks.on_main(self._evaluations.copy_file)
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
                         self._share_done if run.progress else None, self.config.to_dict(), self._claim.check)
         self._log.write("start", self.counters, provenance(self.ranks) | parent)
@@ -162,13 +165,20 @@ class Run:
                 runner = PolicyRunner(self._policy, ranks.device)
                 self._interrupts.run_interruptible(lambda: self._evaluate("evaluation", runner))
 
-        # Save where it is due, and where the evaluation was the best.
+        # Save where it is due, where the evaluation was the best, and where an evaluator reads the checkpoint.
         if evaluates and run.best_metric:
             self._best = ranks.on_main(self._best_update)
-        if self.done or self._best == update or run.checkpoint_updates and update % run.checkpoint_updates == 0:
+        is_read = not self._signal and self._evaluations.needs_checkpoint(update, self.done)
+        if self.done or is_read or self._best == update or (
+                run.checkpoint_updates and update % run.checkpoint_updates == 0):
             ranks.on_main(self._claim.check)
             self._checkpoint = checkpoint.save(Path(run.folder), self.config, self._policy, self._optimizer,
                                                self.counters, self._collector, ranks, run.keep_checkpoints, self._best)
+
+        # The evaluators of the config that are due.
+        if ranks.is_main and not self._signal and self._evaluations.due(update, self.done):
+            self._claim.check()
+            self._interrupts.run_interruptible(self._run_evaluators)
 
     def result(self) -> Result:
         """Closes the run, draws its curves and returns its result.
@@ -229,21 +239,24 @@ class Run:
 
     def _evaluate(self, kind: str, make_act: MakeAct) -> None:
         """Evaluates on every scene and logs the report; a failure is logged, and training continues."""
-        random_state = torch.get_rng_state()
-        # Evaluation has other batch sizes than training; compiling for them would take more time than it saves.
-        eager = (torch.compiler.set_stance("force_eager") if compiles(self.config, self.ranks.device)
-                 else nullcontext())
         choices = Choices()
         try:
-            with eager:
+            with self._undisturbed():
                 found = evaluate(choices.recorded(make_act), self.scenes, self.config.env.drive, self.config.run.seed,
                                  self.config.env.threads)
             metrics = with_counts(found | choices.entropies())
         except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
             metrics = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
-        finally:
-            torch.set_rng_state(random_state)
         self._log.write(kind, self.counters, metrics)
+
+    def _run_evaluators(self) -> None:
+        """Runs the evaluators that are due, and logs a line for each."""
+        with self._undisturbed():
+            for evaluated in self._evaluations.run(self.counters, self._checkpoint, self.done):
+                self._log.write("eval", self.counters, evaluated.line())
+
+    def _undisturbed(self) -> AbstractContextManager[None]:
+        return undisturbed(self._policy, self.ranks.device, compiles(self.config, self.ranks.device))
 
 
 def check_metric(metric: str | None, collector: Collector) -> None:

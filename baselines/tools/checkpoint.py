@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from drive_env import Batch, CallError, Feature
+from drive_env import Batch, CallError, ConfigError, Feature
 
 from ..config import TrainConfig
 from ..policy.model import Policy
@@ -36,7 +36,7 @@ from .checkpoint_values import check_values, moment_ranges, rollout_ranges
 from .checkpoint_writing import save
 from .dist import Ranks
 
-__all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "checkpoint_at", "checkpoints",
+__all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "check_like", "checkpoint_at", "checkpoints",
            "config_from_json", "config_of", "differences", "load_policy", "load_rollout", "load_weights", "newest",
            "path_of", "rescaled", "resumable", "save", "update_of"]
 
@@ -167,18 +167,34 @@ def rescaled(path: Path, batch: Batch) -> list[str]:
         CheckpointError: anything else about observations or actions differs.
     """
     meant = read_about(path)["semantics"]
-    then, now = _filled(layout_of(path, meant)), _filled(batch.observation_layout())
+    return _rescaled(repr(os.fspath(path)), layout_of(path, meant), meant["actions"], batch)
+
+
+def check_like(trained: Batch, batch: Batch) -> None:
+    """Raises a ConfigError unless observations and actions of a batch mean the same as those of one in training."""
+    try:
+        actions = action_semantics(trained.config, trained.single_action_space)
+        names = _rescaled("the policy", trained.observation_layout(), actions, batch)
+    except CheckpointError as error:
+        raise ConfigError(str(error)) from None
+    if names:
+        raise ConfigError("the policy was trained on other observations than those of this batch: "
+                          f"{names[0]!r} has another scale")
+
+
+def _rescaled(name: str, layout: Mapping[str, Feature], trained: Mapping[str, Any], batch: Batch) -> list[str]:
+    """`rescaled` for a policy with a name for errors, whose observations and actions are described."""
+    then, now = _filled(layout), _filled(batch.observation_layout())
     unscaled = lambda layout: [dataclasses.replace(feature, meaning="", scale=0.0, low=0.0)
                                for feature in layout.values()]
     if unscaled(then) != unscaled(now):
-        raise CheckpointError(f"{os.fspath(path)!r} was trained on other observations than those of this batch")
-    here, trained = action_semantics(batch.config, batch.single_action_space), meant["actions"]
-    for name in sorted(here.keys() | trained.keys()):
-        was, has = trained.get(name, "bicycle"), here.get(name, "bicycle")
+        raise CheckpointError(f"{name} was trained on other observations than those of this batch")
+    here = action_semantics(batch.config, batch.single_action_space)
+    for part in sorted(here.keys() | trained.keys()):
+        was, has = trained.get(part, "bicycle"), here.get(part, "bicycle")
         if was != has:
-            raise CheckpointError(f"{os.fspath(path)!r} was trained with actions of {name} {was!r}; this batch has "
-                                  f"{has!r}")
-    return [name for name in now if (then[name].scale, then[name].low) != (now[name].scale, now[name].low)]
+            raise CheckpointError(f"{name} was trained with actions of {part} {was!r}; this batch has {has!r}")
+    return [one for one in now if (then[one].scale, then[one].low) != (now[one].scale, now[one].low)]
 
 
 def differences(name: str, one, other) -> Iterator[tuple[str, Any, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import save as safetensors_bytes
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -78,6 +80,11 @@ def save(folder: Path, config: TrainConfig, policy: Policy, optimizer: torch.opt
     return path
 
 
+def weights_sha256(policy: Policy) -> str:
+    """The hash that the file of the weights has in a checkpoint."""
+    return hashlib.sha256(safetensors_bytes(_on_cpu(policy.state_dict()))).hexdigest()
+
+
 def _discard(temporary: Path) -> None:
     """Deletes an unfinished checkpoint; its own error must not replace the one that left the checkpoint unfinished."""
     try:
@@ -88,9 +95,13 @@ def _discard(temporary: Path) -> None:
 
 def _write(tensors: Mapping[str, Tensor], path: Path) -> None:
     try:
-        save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, path)
+        save_file(_on_cpu(tensors), path)
     except SafetensorError as error:  # of a write that fails; it cannot be sent to other ranks
         raise OSError(str(error)) from None
+
+
+def _on_cpu(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
 def _flush(path: Path) -> None:

@@ -13,27 +13,37 @@ PER_TRIAL = ("trial_{}_score", "entropy_trial_{}", "value_trial_{}_explained", "
 """The metrics of further panels, with one curve per trial, where an episode has several trials."""
 
 
+OF_EVALUATOR = CURVES[0]
+"""The metrics of the panel of each evaluator of `run.evaluators`."""
+
+
 def panels_of(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     """The metrics of each panel for the lines of a log."""
     trials = 0
     while any(PER_TRIAL[0].format(trials) in line for line in lines):
         trials += 1
-    return [*CURVES, *(tuple(map(name.format, range(trials))) for name in PER_TRIAL if trials > 1)]
+    evaluators = dict.fromkeys(line["evaluator"] for line in lines if line["kind"] == "eval")
+    return [*CURVES, *(tuple(map(name.format, range(trials))) for name in PER_TRIAL if trials > 1),
+            *(tuple(f"eval/{name}/{metric}" for metric in OF_EVALUATOR) for name in evaluators)]
 
 
 def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
-    """Draws the lines of a log: updates as curves, evaluations as dots, the random policy as a dashed line."""
+    """Draws the lines of a log: updates as curves, evaluations as dots, the random policy as a dashed line, and the
+    evaluators of `run.evaluators` as curves with intervals, in panels of their own."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 
     panels = panels_of(lines)
-    columns = len(panels) // 2
+    columns = (len(panels) + 1) // 2
     figure = Figure(figsize=(13 / 3 * columns, 7), layout="constrained")
     FigureCanvasAgg(figure)
     points = lambda kind, name: [(line["agent_steps"], line[name]) for line in lines
                                  if line["kind"] == kind and line.get(name) is not None]
-    for axes, names in zip(figure.subplots(2, columns).flat, panels):
+    places = figure.subplots(2, columns).flat
+    for axes in places[len(panels):]:
+        axes.axis("off")
+    for axes, names in zip(places, panels):
         # One colour per metric.
         for index, name in enumerate(names):
             colour = f"C{index}"
@@ -41,6 +51,11 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
                 axes.plot(*zip(*curve), color=colour, label=name.replace("_", " "))
             if dots := points("evaluation", name):
                 axes.plot(*zip(*dots), "o", color=colour)
+            if means := points("eval", name):
+                axes.plot(*zip(*means), "o-", color=colour, markersize=3, label=name.removeprefix("eval/"))
+                if intervals := points("eval", f"{name}_ci95"):
+                    axes.fill_between([at for at, _ in intervals], *zip(*(ends for _, ends in intervals)),
+                                      color=colour, alpha=0.15, linewidth=0)
             for _, value in points("random_policy", name)[:1]:
                 axes.axhline(value, color=colour, linestyle="--", linewidth=1)
         # Axes and legend.

@@ -45,8 +45,8 @@ class Log:
             self._progress = _Progress(share_done)
 
     def write(self, kind: str, counters: Mapping[str, int], metrics: Mapping[str, Any]) -> None:
-        """Writes one line of a kind: "start", "random_policy", "update", "evaluation" or "end". An error also goes to
-        stderr.
+        """Writes one line of a kind: "start", "random_policy", "update", "evaluation", "eval" or "end". An error also
+        goes to stderr.
 
         Raises:
             OSError: the disk is full.
@@ -58,7 +58,8 @@ class Log:
         append(self._file, line)
         if "error" in line:
             report(f"{kind} at update {line['update']} failed: {line['error'].strip()}")
-        numbers = {f"{kind}/{name}": value for name, value in line.items() if isinstance(value, float)}
+        numbers = {name if name.startswith(f"{kind}/") else f"{kind}/{name}": value for name, value in line.items()
+                   if isinstance(value, float)}
         if self._tensorboard:
             for name, value in numbers.items():
                 self._tensorboard.add_scalar(name, value, counters["agent_steps"])
@@ -123,6 +124,10 @@ class _Progress:
             self._bar.console.print(f"{kind} at update {line['update']}: goal {formatted('goal', '.3f')}, "
                                     f"score {formatted('score', '.3f')}, collision {formatted('collision', '.3f')}, "
                                     f"offroad {formatted('offroad', '.3f')}", highlight=False)
+        elif kind == "eval" and "failure" not in line:
+            metrics = [(name, f"eval/{line['evaluator']}/{name}") for name in ("score", "goal", "collision", "offroad")]
+            self._bar.console.print(f"evaluator {line['evaluator']} at update {line['update']}: " + ", ".join(
+                f"{name} {formatted(key, '.3f')}" for name, key in metrics), highlight=False)
 
     def close(self) -> None:
         self._bar.stop()

@@ -22,7 +22,10 @@ from .log_file import LOG, read_lines
 LOCK, HOLDER = ".lock", ".lock.holder"
 """The locked file, and the file that names its holder: on some systems a locked file cannot be read."""
 
-WRITTEN = re.compile(rf"{NAME}|\.{NAME}\.unfinished|curves\.png|events\.out\.tfevents\..*"
+EVALUATORS, EVALUATIONS = "evaluators.toml", "evaluations"
+"""The copy of `run.evaluators`, and the folder with the newest result of each of these evaluators."""
+
+WRITTEN = re.compile(rf"{NAME}|evaluators\.toml|evaluations|\.{NAME}\.unfinished|curves\.png|events\.out\.tfevents\..*"
                      r"|metrics(\.[0-9]+)?\.jsonl|\.metrics\.jsonl\.unfinished")
 """Names of the files that a run writes."""
 

@@ -6,13 +6,15 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 import drive_env
+import drive_env.cli.evaluation
 import drive_env.evaluation
 import drive_env.policies
 import drive_env.tasks
 
 PUBLIC = {"drive_env": drive_env, "drive_env.evaluation": drive_env.evaluation,
-          "drive_env.policies": drive_env.policies, "drive_env.tasks": drive_env.tasks}
-"""The modules of the env that the trainer may import from."""
+          "drive_env.policies": drive_env.policies, "drive_env.tasks": drive_env.tasks,
+          "drive_env.cli.evaluation": drive_env.cli.evaluation}
+"""The modules of the env that the trainer may import from; of the command the part that both share."""
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "baselines").rglob("*.py"))

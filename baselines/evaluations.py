@@ -1,0 +1,140 @@
+"""Which evaluators run during a training, and what do they leave unchanged? Those of a TOML file; all of the training.
+
+`drive_env.evaluation.EvalManager` determines when each one runs. This file adds what is of torch and of a run: the
+policy in training, its modes and random numbers, and the processes that read a checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import torch
+
+from drive_env import Batch, ConfigError, DriveError, generate_scene
+from drive_env.evaluation import (
+    EvalManager, Evaluated, Evaluator, evaluator_of, load_sections, resolved_section, runnable)
+from drive_env.policies import Act, TrainedPolicy
+
+from .config import TrainConfig
+from .evaluate import PolicyRunner, scene_settings
+from .policy.model import Policy
+from .tools.checkpoint import check_like
+from .tools.checkpoint_writing import weights_sha256
+from .tools.run_folder import EVALUATIONS, EVALUATORS
+
+RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""Variables of torchrun: a process of an evaluation must not join the ranks of the training."""
+
+
+def evaluators_of(config: TrainConfig) -> list[Evaluator]:
+    """The evaluators of `run.evaluators` that run during a training.
+
+    Raises:
+        ConfigError: the file or one of its sections does not fit, or none of its sections has an interval.
+    """
+    path = config.run.evaluators
+    if path is None:
+        return []
+    sections = load_sections(path)
+    found = [evaluator_of(name, resolved_section(name, sections), config.env.drive, scene_settings(config.env))
+             for name in runnable(sections)]
+    found = [evaluator for evaluator in found if evaluator.config.interval]
+    if not found:
+        raise ConfigError(f"evaluators is {path!r}; it must have a section with a type that is enabled and has an "
+                          "interval")
+    for evaluator in found:
+        evaluator.sources()  # checks names, seeds and parameters of scenes before the training begins
+    return found
+
+
+class Evaluations:
+    """The evaluators of a run.
+
+    Args:
+        policy: in training. batch: of the training. device: of the policy.
+
+    Raises:
+        ConfigError: from `evaluators_of`, or the policy does not fit the config of an evaluator.
+    """
+
+    def __init__(self, config: TrainConfig, policy: Policy, batch: Batch, device: torch.device):
+        self._config, self._policy, self._batch, self._device = config, policy, batch, device
+        self._copy = Path(config.run.folder) / EVALUATORS
+        evaluators = evaluators_of(config)
+        self._manager = EvalManager(evaluators, Path(config.run.folder) / EVALUATIONS, self._command,
+                                    self._environment(), config.env.threads)
+        self.due, self.needs_checkpoint = self._manager.due, self._manager.needs_checkpoint
+        for evaluator in evaluators:
+            self._check(evaluator)
+
+    def copy_file(self) -> None:
+        """Copies the file of the evaluators into the run's folder: processes read the copy, which no edit changes."""
+        if self._config.run.evaluators is not None:
+            shutil.copyfile(self._config.run.evaluators, self._copy)
+
+    def run(self, counters: Mapping[str, int], checkpoint: Path | None, force: bool) -> Iterator[Evaluated]:
+        """Runs the evaluators that are due after an update, and yields each outcome at once; within `undisturbed`.
+
+        Args:
+            counters: of the run. checkpoint: of this update, where `needs_checkpoint`. force: after the last update.
+        """
+        about = {"path": os.path.abspath(self._config.run.folder), "sha256": weights_sha256(self._policy),
+                 "update": counters["update"], "steps": counters["agent_steps"]}
+        runner = PolicyRunner(self._policy, self._device)
+
+        def for_batch(batch: Batch) -> Act:
+            check_like(self._batch, batch)
+            return runner(batch)
+
+        trained = TrainedPolicy(for_batch, about, self._config.env.drive)
+        return self._manager.maybe_run(counters["update"], trained, checkpoint, force)
+
+    def _check(self, evaluator: Evaluator) -> None:
+        """Raises a ConfigError if observations or actions mean something else to an evaluator than in the training."""
+        try:
+            # Any scene will do: the layout follows from the config. A scene that the config does not allow proves
+            # nothing, and the scenes of the evaluator may take long to read.
+            env = evaluator.env.replace(control="vehicles", agents_per_world=None)
+            batch = Batch(generate_scene("town", agents=2), config=env)
+        except DriveError:
+            return
+        with batch:
+            try:
+                check_like(self._batch, batch)
+            except ValueError as error:
+                raise ConfigError(f"eval.{evaluator.name}: {error}") from None
+
+    def _command(self, checkpoint: Path, evaluator: Evaluator, out: Path) -> list[str]:
+        return [sys.executable, "-m", "baselines.evaluate", str(checkpoint), "--evaluator", evaluator.name, "--config",
+                str(self._copy), "--out", str(out), "--no-bounds", "--device", str(self._device), "--threads",
+                str(self._config.env.threads)]
+
+    @staticmethod
+    def _environment() -> dict[str, str]:
+        """That of this process, with the folder of the trainer on Python's path, and with as many threads of torch:
+        with another number, sums may be rounded differently."""
+        found = {name: value for name, value in os.environ.items() if name not in RANK_VARIABLES}
+        folders = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        return found | {"PYTHONPATH": os.pathsep.join(filter(None, folders)),
+                        "OMP_NUM_THREADS": str(torch.get_num_threads())}
+
+
+@contextmanager
+def undisturbed(policy: Policy, device: torch.device, is_compiled: bool) -> Iterator[None]:
+    """A context in which a policy in training is evaluated: modes and random numbers are restored, also on exceptions.
+    """
+    was = {module: module.training for module in policy.modules()}
+    # Evaluation has other batch sizes than training; compiling for them would take more time than it saves.
+    eager = torch.compiler.set_stance("force_eager") if is_compiled else nullcontext()
+    with eager, torch.no_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
+        policy.eval()
+        try:
+            yield
+        finally:
+            for module, is_training in was.items():
+                module.training = is_training
