@@ -52,7 +52,8 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
             if dots := points("evaluation", name):
                 axes.plot(*zip(*dots), "o", color=colour)
             if means := points("eval", name):
-                axes.plot(*zip(*means), "o-", color=colour, markersize=3, label=name.removeprefix("eval/"))
+                axes.plot(*zip(*means), "o-", color=colour, markersize=3, label=name.rpartition("/")[2])
+                axes.set_ylabel(name.split("/")[1])
                 if intervals := points("eval", f"{name}_ci95"):
                     axes.fill_between([at for at, _ in intervals], *zip(*(ends for _, ends in intervals)),
                                       color=colour, alpha=0.15, linewidth=0)
@@ -64,5 +65,7 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
         axes.grid(alpha=0.3)
-    figure.suptitle("lines: training; dots: evaluation on every scene; dashed: random policy", fontsize="medium")
+    figure.suptitle("lines: training; dots: evaluation on every scene; dashed: random policy"
+                    + ("; with bands: evaluators" if any(line["kind"] == "eval" for line in lines) else ""),
+                    fontsize="medium")
     figure.savefig(path, dpi=80)

@@ -1,0 +1,179 @@
+"""Which of several runs is better, and by what do their configs differ? From their logs, with seeds as one row.
+
+Runs whose configs are equal except for the seed, and for fields that change no result, form a group. The curve of a
+group is the mean over its seeds, its spread reaches from the lowest seed to the highest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .checkpoint import config_of, newest
+from .log_file import LOG, read_lines
+
+UNCOMPARED = ("env.threads", "run.folder", "run.seed", "run.device", "run.torch_threads", "run.compile", "run.resume",
+              "run.overwrite", "run.checkpoint_updates", "run.keep_checkpoints", "run.best_metric",
+              "run.evaluate_updates", "run.evaluators", "run.tensorboard", "run.wandb", "run.progress")
+"""Fields of a config that runs of one group may differ in: seed and machine, and what is saved and measured."""
+
+HELD = 3
+"""Number of evaluations in a row that must reach the threshold of a verdict."""
+
+
+class Verdict(NamedTuple):
+    """A verdict, and the value of the metric from which on it holds."""
+
+    name: str
+    threshold: float
+
+
+VERDICTS = (Verdict("no success", 0.0), Verdict("first success", 0.05), Verdict("healthy", 0.5),
+            Verdict("strong", 0.9))
+"""From the lowest threshold to the highest; baselines/README.md explains them."""
+
+TOO_SHORT = "too short"
+"""The verdict of a run with fewer than `HELD` evaluations."""
+
+
+class CompareError(ValueError):
+    """Runs cannot be compared; the message is one sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunCurve:
+    """The evaluations of one run.
+
+    Attributes:
+        folder: of the run. seed: `run.seed`.
+        knobs: the fields of its config that are compared, by dotted name.
+        agent_steps, minutes: (n,) of training before each evaluation; minutes are those of updates alone.
+        values: (n,) the metric.
+    """
+
+    folder: Path
+    seed: int
+    knobs: Mapping[str, Any]
+    agent_steps: np.ndarray
+    minutes: np.ndarray
+    values: np.ndarray
+
+
+def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurve:
+    """The curve of a metric in the log of a run.
+
+    Args:
+        metric: of the evaluations. evaluator: of `run.evaluators`; None: the evaluation on the scenes of the training.
+
+    Raises:
+        ValueError: the folder has no run, its log or newest checkpoint is damaged, or no evaluation has the metric.
+    """
+    config, lines = config_of(newest(folder)), read_lines(folder / LOG)
+    kind, key = ("evaluation", metric) if evaluator is None else ("eval", f"eval/{evaluator}/{metric}")
+    points, minutes, steps_before = [], 0.0, 0
+    for line in lines:
+        if line["kind"] == "update":
+            # The log has rates, and no times: the time of an update is its steps over its rate.
+            if line.get("agent_steps_per_s"):
+                minutes += (line["agent_steps"] - steps_before) / line["agent_steps_per_s"] / 60
+            steps_before = line["agent_steps"]
+        elif line["kind"] == kind and line.get(key) is not None:
+            points.append((line["agent_steps"], minutes, line[key]))
+    if not points:
+        known = sorted({name for line in lines if line["kind"] == kind for name in line
+                        if isinstance(line[name], float)})
+        raise CompareError(f"{os.fspath(folder)!r} has no evaluation with {key!r}; it has "
+                           + (", ".join(known) or f"no line of kind {kind!r}"))
+    agent_steps, at_minutes, values = np.array(points, np.float64).T
+    return RunCurve(folder, config.run.seed, knobs_of(config.to_dict()), agent_steps, at_minutes, values)
+
+
+def knobs_of(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The fields of a config that are compared, by dotted name."""
+    found = {}
+    for name, value in config.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping) and value:
+            found |= knobs_of(value, f"{path}.")
+        elif path not in UNCOMPARED:
+            found[path] = value
+    return found
+
+
+def grouped(runs: Sequence[RunCurve]) -> list[list[RunCurve]]:
+    """The runs by config, in the order in which configs first occur; seeds ascending.
+
+    Raises:
+        CompareError: two runs have the same config and the same seed.
+    """
+    groups: list[list[RunCurve]] = []
+    for run in runs:
+        group = next((group for group in groups if group[0].knobs == run.knobs), None)
+        if group is None:
+            groups.append([run])
+        elif twin := next((one for one in group if one.seed == run.seed), None):
+            raise CompareError(f"{os.fspath(run.folder)!r} and {os.fspath(twin.folder)!r} have the same config and the "
+                               f"seed {run.seed}; each may be compared once")
+        else:
+            group.append(run)
+    return [sorted(group, key=lambda run: run.seed) for group in groups]
+
+
+def differing(groups: Sequence[Sequence[RunCurve]]) -> list[str]:
+    """The names of the knobs in which groups differ."""
+    names = dict.fromkeys(name for group in groups for name in group[0].knobs)
+    return [name for name in names if any(_knob(group, name) != _knob(groups[0], name) for group in groups)]
+
+
+def label_of(group: Sequence[RunCurve], first: Sequence[RunCurve], number: int) -> str:
+    """What a group is called: its one knob that differs from the first group's, else its number and folder."""
+    names = differing([first, group])
+    if len(names) == 1:
+        return f"{number}: {names[0].rpartition('.')[2]} {_knob(group, names[0])}"
+    return f"{number}: {group[0].folder.name}"
+
+
+def _knob(group: Sequence[RunCurve], name: str) -> Any:
+    return group[0].knobs.get(name, "(absent)")
+
+
+# ---- verdicts ----
+
+
+def reached(run: RunCurve, threshold: float) -> int | None:
+    """The index of the evaluation at which `HELD` in a row have reached a threshold for the first time; None: never."""
+    held = 0
+    for index, value in enumerate(run.values):
+        held = held + 1 if value >= threshold else 0
+        if held == HELD:
+            return index
+    return None
+
+
+def verdict_of(run: RunCurve) -> str:
+    """The highest verdict whose threshold the last `HELD` evaluations have all reached."""
+    if len(run.values) < HELD:
+        return TOO_SHORT
+    lowest = run.values[-HELD:].min()
+    return next(verdict.name for verdict in reversed(VERDICTS) if lowest >= verdict.threshold or verdict is VERDICTS[0])
+
+
+# ---- curves ----
+
+
+def mean_and_spread(xs: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """x, mean, lowest and highest value of several curves, over the x that all of them have.
+
+    Args:
+        xs, values: of each curve, ascending x; values between its points are interpolated linearly.
+    """
+    start, end = max(x[0] for x in xs), min(x[-1] for x in xs)
+    union = np.unique(np.concatenate(xs))
+    at = union[(union >= start) & (union <= end)]
+    curves = np.stack([np.interp(at, x, of_x) for x, of_x in zip(xs, values, strict=True)])
+    return at, curves.mean(0), curves.min(0), curves.max(0)
