@@ -121,7 +121,7 @@ def test_an_option_that_does_not_fit_is_one_sentence_before_anything_is_played(a
 @pytest.mark.parametrize("text, sentence", [
     ("[eval.a]\nscene_count = 1\n", "eval.toml: no section is run; it must have one with a type that is enabled"),
     ('[eval."../a"]\ntype = "multi_scenario"\n[eval.b]\ntype = "multi_scenario"\n',
-     "the name of an evaluator is '../a'; for a file in --out it must be without slashes")])
+     "the name of an evaluator is '../a'; for a file of results it must be without slashes")])
 def test_sections_that_do_not_fit_are_one_sentence_before_anything_is_played(text, sentence, tmp_path, monkeypatch):
     monkeypatch.setattr(MultiScenario, "rollout", None)
     (tmp_path / "eval.toml").write_text(text)
@@ -152,3 +152,32 @@ def test_the_table_has_what_a_type_of_evaluator_measures_beside_the_score():
     output = run("evaluate", "constant", "--evaluator", "behaviour_class", "--scenes", "cut_in", "--set",
                  "scene_count=2", "--no-bounds")
     assert len(cells(output, "shows_behaviour")) == 3
+
+
+def test_results_of_the_same_episodes_are_compared_by_their_intervals(tmp_path):
+    paths = {name: str(tmp_path / f"{name}.json") for name in ("lane", "random", "constant")}
+    for name, path in paths.items():
+        run("evaluate", name, *SMALL, "--no-bounds", "--out", path)
+    output = run("compare", *paths.values())
+    found = {name: load_result(path).metrics for name, path in paths.items()}
+    assert [line.split() for line in output.splitlines() if line.startswith("metric")] == [
+        ["metric", "1:", "lane", "2:", "random", "3:", "constant", "apart", "from", "1"]]
+    for metric in ("mean_speed_mps", "progress"):
+        low, high = found["lane"][metric].ci95
+        apart = [str(number) for number, name in ((2, "random"), (3, "constant"))
+                 if found[name][metric].ci95[0] > high or found[name][metric].ci95[1] < low]
+        row = next(line for line in output.splitlines() if line.split()[:1] == [metric])
+        assert row.split("]")[-1].strip() == (", ".join(apart) or "-"), metric
+        assert f"{found['random'][metric].value:.3g} [{found['random'][metric].ci95[0]:.3g}, " in row
+    assert "apart" in output and "2: " in output and "episodes: 4 of 4" in output
+
+
+def test_results_of_other_episodes_are_not_compared(tmp_path):
+    one, two = str(tmp_path / "1.json"), str(tmp_path / "2.json")
+    run("evaluate", "random", *SMALL, "--no-bounds", "--out", one)
+    run("evaluate", "random", *SMALL, "--no-bounds", "--set", "seed=1", "--out", two)
+    with pytest.raises(ConfigError, match="2.json: its config_sha256 is '.*, that of .*1.json '.*; only results of the "
+                                          "same episodes can be compared"):
+        run("compare", one, two)
+    with pytest.raises(ConfigError, match="RESULT is .*; it must be two results or more"):
+        run("compare", one)

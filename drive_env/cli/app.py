@@ -14,7 +14,7 @@ from ..policies import POLICIES, resolved
 from ..scenes.generate import GENERATORS
 from ..version import package_version
 from . import bench as bench_command
-from . import classification, conversion, evaluation, inspection, visuals
+from . import classification, comparison, conversion, evaluation, inspection, visuals
 from . import demo as demo_command
 from . import gallery as gallery_command
 
@@ -248,6 +248,19 @@ def merge(
     """
     if code := evaluation.merge_files(results, out):
         raise typer.Exit(code)
+
+
+@app.command(short_help="Compare the results of several policies.")
+def compare(
+    results: Annotated[list[Path], typer.Argument(
+        metavar="RESULT...", help="Results that evaluate wrote with the same settings: several policies in the same "
+                                  "episodes.")],
+) -> None:
+    """Show the figures of several policies in the same episodes, and whether their intervals overlap.
+
+    Runs of the trainer are compared by python -m baselines.compare.
+    """
+    comparison.run(results)
 
 
 @app.command(short_help="Measure agent-steps per second of the array API.")

@@ -27,7 +27,7 @@ FIRST = ("score", "shows_behaviour", "goal", "collision", "at_fault_collision", 
          "distance_per_infraction_m", "log_divergence_m")
 """First metrics of the table, if measured; those that match `FURTHER` follow. The result file has all metrics."""
 
-FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+")
+FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+|score_over_\w+")
 
 
 def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None, control: str | None,
@@ -129,16 +129,22 @@ def _evaluated(evaluator: Evaluator, name: str, policy: Policy, shard: tuple[int
     return result
 
 
+def shown_metrics(result: EvalResult) -> list[str]:
+    """The names of the metrics of a table."""
+    further = [name for name in result.metrics if FURTHER.fullmatch(name)]
+    return [name for name in (*FIRST, *further) if name in result.metrics]
+
+
 def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
     """Prints the table of a result, its groups, its coverage and its failures."""
-    further = [name for name in result.metrics if FURTHER.fullmatch(name)]
-    figures = {name: result.metrics[name] for name in (*FIRST, *further) if name in result.metrics}
+    figures = {name: result.metrics[name] for name in shown_metrics(result)}
     show.table(printable(result.evaluator), ["metric", printable(result.policy), "95% interval", *beside, "n"], [
-        [name, _text(figure), _interval(figure), *(_text(other.metrics.get(name)) for other in beside.values()),
-         str(figure.n)] for name, figure in figures.items()])
+        [name, figure_text(figure), interval_text(figure),
+         *(figure_text(other.metrics.get(name)) for other in beside.values()), str(figure.n)]
+        for name, figure in figures.items()])
     for group, found in result.groups.items():
         score = found["score"]
-        show.lines(f"{printable(group)}: score {_text(score)} {_interval(score)}, n {score.n}")
+        show.lines(f"{printable(group)}: score {figure_text(score)} {interval_text(score)}, n {score.n}")
     coverage = result.coverage
     show.lines(f"\nepisodes: {coverage.played} of {coverage.expected}, {show.plural(coverage.unique_scenes, 'scene')}"
                + (f", {coverage.stalled} stalled" if coverage.stalled else "")
@@ -148,11 +154,13 @@ def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
         show.lines(printable(f"not played: {failure.scene}: {failure.error}"))
 
 
-def _text(figure: Figure | None) -> str:
+def figure_text(figure: Figure | None) -> str:
+    """The value of a figure, or nothing."""
     return "" if figure is None or figure.value is None else f"{figure.value:.3g}"
 
 
-def _interval(figure: Figure) -> str:
+def interval_text(figure: Figure) -> str:
+    """The interval of a figure, or nothing."""
     if figure.ci95 is None:
         return ""
     low, high = figure.ci95

@@ -197,7 +197,7 @@ def result_path(folder: Path, name: str) -> Path:
         ConfigError: the name of the evaluator cannot be that of a file.
     """
     if any(letter in name for letter in "/\\:\0"):
-        raise ConfigError(f"the name of an evaluator is {name!r}; for a file in a folder of results it must be without "
+        raise ConfigError(f"the name of an evaluator is {name!r}; for a file of results it must be without "
                           "slashes, colons and NUL")
     return folder / f"{name}.json"
 

@@ -126,6 +126,6 @@ def test_a_manager_that_could_not_run_its_evaluators_is_an_error():
     for evaluators, folder, sentence in (
             ([evaluator(), evaluator()], None, "evaluators has 'towns' twice"),
             ([evaluator(mode="subprocess")], None, "mode of eval.towns is 'subprocess'; without a folder and a"),
-            ([evaluator("a/b")], Path("results"), "the name of an evaluator is 'a/b'; for a file in a folder of")):
+            ([evaluator("a/b")], Path("results"), "the name of an evaluator is 'a/b'; for a file of results")):
         with pytest.raises(ConfigError, match=sentence):
             EvalManager(evaluators, folder)
