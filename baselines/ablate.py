@@ -25,7 +25,8 @@ from drive_env import Batch, DriveConfig, Scene
 from .adaptation.interventions import ablations
 from .adaptation.report import as_data, as_table, draw_scores, draw_training
 from .adaptation.scores import Scores, optimal_curves
-from .evaluate import PolicyRunner, episode_records
+from .evaluate import episode_records
+from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of
 from .tools.checkpoint import about, check_fits, checkpoint_at, checkpoints, load_policy
 from .tools.dist import join

@@ -13,17 +13,16 @@ if __name__ == "__main__":  # before the imports, which take seconds
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import torch
 import tyro
 from rich.console import Console
 from rich.table import Table
-from torch import Tensor
 
 from drive_env import Batch, ConfigError, DriveConfig, DriveError, MetricValue, Scene, trial_metrics
 from drive_env.cli.evaluation import evaluators as evaluators_of
@@ -31,9 +30,9 @@ from drive_env.cli.evaluation import run as run_evaluators
 from drive_env.evaluation import first_episodes
 from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
 
+from .adaptation.interventions import Blanked, Wiped, WipedAndBlanked
 from .config import EnvConfig
-from .policy.kv_cache import KVCache
-from .policy.model import Policy
+from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of
 from .tools.checkpoint import about, check_fits, checkpoint_at, load_policy
 from .tools.checkpoint_config import WEIGHTS
@@ -45,6 +44,10 @@ Repeated = tyro.conf.UseAppendAction[tuple[str, ...]]
 Settings = Annotated[Repeated, tyro.conf.arg(name="set")]
 All, Listed, Shown = (Annotated[bool, tyro.conf.arg(name=name)] for name in ("all", "list", "show"))
 """Options that have the names of functions of Python."""
+
+ABLATIONS = {"wiped": Wiped, "blanked": Blanked, "wiped_and_blanked": WipedAndBlanked}
+"""The ablations of memory that evaluators know, by name: those under which an agent's actions depend on its world
+alone, whatever the others of the batch are."""
 
 WORLDS_AT_ONCE = 64
 """Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
@@ -80,59 +83,6 @@ def episode_records(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, 
     return np.concatenate(records)
 
 
-@dataclass
-class Memory:
-    """What a policy carries from one step of an episode to the next, for R agents."""
-
-    cache: KVCache
-    previous_actions: Tensor
-    """(R, A) action of the last valid token."""
-
-
-Intervention = Callable[[Batch, Memory, Tensor], Tensor]
-"""Takes a batch, the memory and the observations (R, O) before an inference. Changes the memory in place and returns
-the observations that the policy gets."""
-
-
-@dataclass
-class PolicyRunner:
-    """Runs a policy in batches, with a memory for each.
-
-    Args:
-        deterministic: use the mode of the distribution instead of a sample.
-        intervene: makes the intervention of a batch that has not been reset yet; None: no intervention.
-    """
-
-    policy: Policy
-    device: torch.device
-    deterministic: bool = True
-    intervene: Callable[[Batch], Intervention] | None = None
-
-    def for_batch(self, batch: Batch) -> Act:
-        """The policy for a batch, as `drive_env.evaluation` calls it."""
-        return self(batch)
-
-    def __call__(self, batch: Batch) -> Act:
-        actor = self.policy.actor
-        memory = Memory(self.policy.make_cache(batch.num_agents, 1, self.device), torch.zeros(
-            batch.num_agents, actor.components, dtype=actor.dtype, device=self.device))
-        intervention = self.intervene(batch) if self.intervene else None
-        on_device = lambda array: torch.from_numpy(array).to(self.device)
-
-        @torch.no_grad()
-        def act(batch: Batch) -> np.ndarray:
-            observations, valid_token = on_device(batch.observations), ~on_device(batch.waits)
-            memory.cache.reset(on_device(batch.first))
-            if intervention:
-                observations = intervention(batch, memory, observations)
-            parameters, _ = self.policy.step(observations, memory.previous_actions, valid_token, memory.cache)
-            actions = actor.mode(parameters) if self.deterministic else actor.sample(parameters)
-            memory.previous_actions.copy_(torch.where(valid_token[:, None], actions, memory.previous_actions))
-            return actor.to_env(actions).cpu().numpy()
-
-        return act
-
-
 def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True) -> TrainedPolicy:
     """The policy of a checkpoint, as evaluators, films and replay pages of drive-env accept it.
 
@@ -152,14 +102,26 @@ def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True
         raise ConfigError(str(error)) from None
     runner = PolicyRunner(policy.eval(), torch_device, deterministic)
 
-    def for_batch(batch: Batch) -> Act:
+    def for_batch(batch: Batch, runner: PolicyRunner = runner) -> Act:
         try:
             check_fits(checkpoint, batch)
         except ValueError as error:
             raise ConfigError(str(error)) from None
         return runner(batch)
 
-    return TrainedPolicy(for_batch, described(checkpoint, found), config.env.drive, scene_settings(config.env))
+    ablated = {name: partial(for_batch, runner=one) for name, one in ablated_runners(runner).items()}
+    return TrainedPolicy(for_batch, described(checkpoint, found), config.env.drive, scene_settings(config.env), ablated)
+
+
+def ablated_runners(runner: PolicyRunner) -> dict[str, PolicyRunner]:
+    """The policy under each of the `ABLATIONS`; none if it has no memory.
+
+    Args:
+        runner: the policy, without intervention.
+    """
+    if not runner.policy.has_memory:
+        return {}
+    return {name: replace(runner, intervene=partial(kind, device=runner.device)) for name, kind in ABLATIONS.items()}
 
 
 def described(path: Path, found: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -21,8 +22,9 @@ from drive_env.evaluation import (
 from drive_env.policies import Act, TrainedPolicy
 
 from .config import TrainConfig
-from .evaluate import PolicyRunner, scene_settings
+from .evaluate import ablated_runners, scene_settings
 from .policy.model import Policy
+from .policy.runner import PolicyRunner
 from .tools.checkpoint import check_like
 from .tools.checkpoint_writing import weights_sha256
 from .tools.run_folder import EVALUATIONS, EVALUATORS
@@ -87,11 +89,12 @@ class Evaluations:
                  "update": counters["update"], "steps": counters["agent_steps"]}
         runner = PolicyRunner(self._policy, self._device)
 
-        def for_batch(batch: Batch) -> Act:
+        def for_batch(batch: Batch, runner: PolicyRunner = runner) -> Act:
             check_like(self._batch, batch)
             return runner(batch)
 
-        trained = TrainedPolicy(for_batch, about, self._config.env.drive)
+        ablated = {name: partial(for_batch, runner=one) for name, one in ablated_runners(runner).items()}
+        trained = TrainedPolicy(for_batch, about, self._config.env.drive, ablated=ablated)
         return self._manager.maybe_run(counters["update"], trained, checkpoint, force)
 
     def _check(self, evaluator: Evaluator) -> None:

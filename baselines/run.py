@@ -17,9 +17,10 @@ from drive_env.policies import MakeAct, policy_maker
 
 from .adaptation.choices import Choices
 from .config import TrainConfig
-from .evaluate import PolicyRunner, evaluate
+from .evaluate import evaluate
 from .evaluations import Evaluations, undisturbed
 from .policy.model import Policy
+from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of
 from .rollout.collector import Collector
 from .schedules import jump

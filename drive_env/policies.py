@@ -53,12 +53,14 @@ class TrainedPolicy:
         checkpoint: path, sha256, update and steps, as stored in results.
         config: of the worlds in the training.
         scenes: the scenes of the training as settings of an evaluator: scenes, scene_agents, scene_parameters.
+        ablated: `for_batch` of the policy under ablations of its memory, by name.
     """
 
     for_batch: MakeAct
     checkpoint: Mapping[str, Any]
     config: DriveConfig
     scenes: Mapping[str, Any] = field(default_factory=dict)
+    ablated: Mapping[str, MakeAct] = field(default_factory=dict)
 
 
 class Known(NamedTuple):

@@ -20,7 +20,7 @@ from torch import Tensor
 from drive_env import Batch
 from drive_env.evaluation import first_episodes
 
-from ..evaluate import Memory, PolicyRunner
+from ..policy.runner import Memory, PolicyRunner
 
 CURRENT = "trial/reward"
 """The trial feature that changes within a trial: at its start it is the last reward of the trial before."""

@@ -1,5 +1,6 @@
 """How well does a policy drive? Figures with confidence intervals, from episodes that are played once each."""
 
+from .adaptation import Adaptation
 from .base import Evaluator
 from .behaviour_class import BehaviourClass
 from .config import EVALUATORS, evaluator_of, load_sections, resolved_section, runnable
@@ -15,8 +16,8 @@ from .sources import Source
 from .traffic_matrix import TrafficMatrix
 
 __all__ = [
-    "EVALUATORS", "BehaviourClass", "Coverage", "Episode", "EvalManager", "EvalResult", "Evaluated", "Evaluator",
-    "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Robustness", "Source",
-    "TrafficMatrix", "evaluator_of", "first_episodes", "load_result", "load_sections", "merge", "resolved_section",
-    "runnable",
+    "EVALUATORS", "Adaptation", "BehaviourClass", "Coverage", "Episode", "EvalManager", "EvalResult", "Evaluated",
+    "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Robustness",
+    "Source", "TrafficMatrix", "evaluator_of", "first_episodes", "load_result", "load_sections", "merge",
+    "resolved_section", "runnable",
 ]

@@ -29,9 +29,10 @@ PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
 class Evaluator:
     """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
 
-    The hooks are `env_overrides`, `conditions`, `sources`, `variants`, `act_maker`, `measured` and `probe`. Whatever
-    they return, each episode is played exactly once, or the result says what was not played; a policy keeps its memory
-    between the trials of an episode; and every figure is computed from all rows at once.
+    The hooks are `env_overrides`, `conditions`, `conditions_of`, `policy_under`, `sources`, `variants`, `act_maker`,
+    `measured` and `probe`. Whatever they return, each episode is played exactly once, or the result says what was not
+    played; a policy keeps its memory between the trials of an episode; and every figure is computed from all rows at
+    once.
 
     Args:
         name: of the evaluator; together with `seed` it determines which scenes `sample` draws.
@@ -92,6 +93,17 @@ class Evaluator:
         """
         return {"": {}}
 
+    def conditions_of(self, policy: Policy) -> Mapping[str, Mapping[str, Any]]:
+        """`conditions` under which a `policy` is played; the default is the same for all."""
+        return self.conditions()
+
+    def policy_under(self, policy: Policy, condition: str) -> Policy:
+        """The form of a `policy` that is played under a `condition`; the default is the policy itself.
+
+        Its actions are in the form of `batch.actions`.
+        """
+        return policy
+
     def act_maker(self, make_act: MakeAct, condition: str) -> MakeAct:
         """A function that makes the actions of all agents for a batch under a `condition`.
 
@@ -136,14 +148,14 @@ class Evaluator:
             ActionError: the policy did not return actions.
         """
         began, found = time.perf_counter(), resolved(policy)
-        make_act, run, conditions = policy_maker(found, self.config.seed), _Run(self, shard), self.conditions()
+        run, conditions = _Run(self, shard), self.conditions_of(found)
         for condition, changes in conditions.items():
             try:
                 env = config_for(found, self.env.replace(**changes))
             except ConfigError as error:  # such as a delay of a vehicle model that has none
                 run.fail(condition, error)
                 continue
-            act = self.act_maker(make_act, condition)
+            act = self.act_maker(policy_maker(self.policy_under(found, condition), self.config.seed), condition)
             for part in played(run.episodes(condition), act, env, self.config.seed, threads, self.probe, run.failed):
                 run.add(part)
                 if progress is not None:

@@ -29,6 +29,7 @@ from ..errors import ConfigError, MissingExtraError, value_text
 from ..names import check_names, named_arguments
 from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator
+from .adaptation import Adaptation
 from .base import PLAYED, Evaluator
 from .behaviour_class import BehaviourClass
 from .human_replay import HumanReplay
@@ -38,7 +39,7 @@ from .settings import SCHEDULE, EvaluatorConfig
 from .traffic_matrix import TrafficMatrix
 
 EVALUATORS: dict[str, type[Evaluator]] = {kind.type: kind for kind in (
-    MultiScenario, HumanReplay, BehaviourClass, TrafficMatrix, Robustness)}
+    MultiScenario, HumanReplay, BehaviourClass, TrafficMatrix, Robustness, Adaptation)}
 """The types of evaluators, by name."""
 
 OWN_KEYS = ("type", "inherits", "clean", "eval")

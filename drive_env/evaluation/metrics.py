@@ -11,6 +11,9 @@ from .rows import Rows, metrics_of
 CLOSE_S = 0.95
 """A trial has a close call if its smallest time to collision is below this bound, which is that of nuPlan."""
 
+FULL_GROUP = "full"
+"""The group in which a policy has its memory; beside it, each other group is an ablation."""
+
 CLEAN_GROUP = "clean"
 """The group without changes of the config, which is level 0 of every field."""
 
@@ -44,7 +47,27 @@ def quantities_of(rows: Rows) -> dict[str, Quantity]:
         if above is not None and below is not None:
             found[name] = Quantity(factor * above.astype(np.float64), below.astype(np.float64), len(above),
                                    unit_of(name))
-    return found | _by_trial(rows) | _areas(rows)
+    return found | _by_trial(rows) | _areas(rows) | _over_ablations(rows)
+
+
+def _over_ablations(rows: Rows) -> dict[str, Quantity]:
+    """The score in the last trial minus that of the same agents and trials under each ablation."""
+    groups = rows["group"].astype(str)
+    names = np.unique(groups).tolist()
+    if FULL_GROUP not in names:
+        return {}
+    score, is_last = rows["score"].astype(np.float64), rows["trial"] == rows["trial"].max()
+    agents = rows["world"] * (int(rows["agent"].max()) + 1) + rows["agent"]
+    found = {}
+    for name in names:
+        if name == FULL_GROUP:
+            continue
+        # An episode that was stalled in one of both is in neither.
+        full, ablated = (is_last & (groups == one) for one in (FULL_GROUP, name))
+        full, ablated = full & np.isin(agents, agents[ablated]), ablated & np.isin(agents, agents[full])
+        found[f"score_over_{name}"] = Quantity(
+            np.where(full, score, 0) - np.where(ablated, score, 0), full.astype(np.float64), int(full.sum()), "1")
+    return found
 
 
 def _areas(rows: Rows) -> dict[str, Quantity]:

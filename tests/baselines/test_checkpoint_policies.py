@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,10 +14,12 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from command import run
 from small import BUSY
 
-from baselines.evaluate import PolicyRunner, policy_of
+from baselines.adaptation.interventions import Blanked, Wiped, WipedAndBlanked
+from baselines.evaluate import ABLATIONS, policy_of
+from baselines.policy.runner import PolicyRunner
 from baselines.tools.checkpoint import load_policy
 from drive_env import ConfigError, MissingExtraError, generate_scene
-from drive_env.evaluation import MultiScenario, evaluator_of, load_result
+from drive_env.evaluation import Adaptation, MultiScenario, evaluator_of, load_result
 from drive_env.policies import TrainedPolicy, resolved
 from drive_env.replay import record
 
@@ -97,7 +100,8 @@ def test_without_the_trainer_or_torch_one_sentence_says_what_is_missing(checkpoi
         patch.setitem(sys.modules, "baselines.evaluate", None)
         with pytest.raises(ConfigError, match="the package baselines that reads checkpoints is in the checkout"):
             resolved(checkpoint)
-    monkeypatch.delitem(sys.modules, "baselines.evaluate")
+    for module in ("baselines.evaluate", "baselines.policy.runner"):
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r'torch must be installed, by pip install -e ".\[train\]"'):
         resolved(checkpoint)
@@ -110,3 +114,15 @@ def test_a_policy_with_the_attributes_of_a_torch_module_is_no_checkpoint():
     module.forward = lambda batch: np.full(batch.num_agents, 45)
     assert resolved(module) is module and not isinstance(module, TrainedPolicy)
     assert MultiScenario("own", {**SCENES, "env": BUSY.drive}).rollout(module).checkpoint is None
+
+
+def test_an_evaluator_plays_a_checkpoint_under_the_ablations_of_its_memory(checkpoint):
+    found = Adaptation("memory", {**SCENES, "env": BUSY.drive}).rollout(checkpoint)
+    policy, drive = load_policy(checkpoint)[0], MultiScenario("memory", {**SCENES, "env": BUSY.drive})
+    cpu = torch.device("cpu")
+    for group, kind in (("full", None), ("wiped", Wiped), ("blanked", Blanked), ("wiped_and_blanked", WipedAndBlanked)):
+        runner = PolicyRunner(policy, cpu, intervene=kind and partial(kind, device=cpu))
+        assert found.groups[group] == drive.rollout(runner).metrics, group
+    assert set(found.groups) == {"full", *ABLATIONS}
+    last = [found.groups[group]["trial_1_score"].value for group in ("full", "wiped")]
+    assert found.metrics["score_over_wiped"].value == pytest.approx(last[0] - last[1], abs=1e-9)

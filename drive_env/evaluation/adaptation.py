@@ -1,0 +1,52 @@
+"""What do later trials gain, and how much of it needs a memory? Scores by trial, with the memory and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ConfigError
+from ..policies import Policy, TrainedPolicy
+from .metrics import FULL_GROUP
+from .multi_scenario import MultiScenario
+
+
+class Adaptation(MultiScenario):
+    """Drives all agents of a list of scenes in episodes of several trials: as it is (group "full"), and if the policy
+    is a checkpoint with a memory, in the same worlds under each ablation of it.
+
+    The metric `score_over_<ablation>` is the score in the last trial minus that under the ablation: what the policy
+    gains from what it remembers of earlier trials.
+    """
+
+    type = "adaptation"
+
+    def env_overrides(self) -> dict[str, Any]:
+        """No field; checks the number of trials.
+
+        Raises:
+            ConfigError: an episode has one trial.
+        """
+        if self.config.env.max_trials == 1:
+            raise ConfigError("env.max_trials is 1; an evaluator of type 'adaptation' needs 2 or more trials")
+        return {}
+
+    def conditions(self) -> Mapping[str, Mapping[str, Any]]:
+        """The policy as it is."""
+        return {FULL_GROUP: {}}
+
+    def conditions_of(self, policy: Policy) -> Mapping[str, Mapping[str, Any]]:
+        """The `policy` as it is, and under each of its ablations."""
+        if not isinstance(policy, TrainedPolicy):
+            return self.conditions()
+        return {FULL_GROUP: {}, **{name: {} for name in policy.ablated}}
+
+    def policy_under(self, policy: Policy, condition: str) -> Policy:
+        """The `policy` as it is, or under the ablation that the `condition` names.
+
+        Its actions are in the form of `batch.actions`.
+        """
+        if condition == FULL_GROUP or not isinstance(policy, TrainedPolicy):
+            return policy
+        return replace(policy, for_batch=policy.ablated[condition])
