@@ -15,7 +15,6 @@ if __name__ == "__main__":  # before the imports, which take seconds
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -27,7 +26,7 @@ from .adaptation.report import as_data, as_table, draw_scores, draw_training
 from .adaptation.scores import Scores, optimal_curves
 from .evaluate import episode_records
 from .policy.runner import PolicyRunner
-from .rollout.batches import scenes_of
+from .rollout.batches import scenes_of, seeds_used
 from .tools.checkpoint import about, check_fits, checkpoint_at, checkpoints, load_policy
 from .tools.dist import join
 
@@ -118,9 +117,8 @@ def main() -> None:
             policy, config = load_policy(checkpoint, torch_device)
             if config.env.drive.max_trials == 1:
                 raise ValueError(f"'{checkpoint}' has max_trials 1; an ablation needs an episode of 2 or more trials")
-            chosen = {"scenes": scenes or None, "scene_count": scene_count}
-            env = replace(config.env, **{name: value for name, value in chosen.items() if value is not None})
-            held_out = scenes_of(env, config.env.scene_count if first_seed is None else first_seed)
+            env = config.env.on_scenes(scenes, scene_count)
+            held_out = scenes_of(env, seeds_used(config.env) if first_seed is None else first_seed)
             if len(held_out) < 2:
                 raise ValueError(f"scenes has {len(held_out)} scene; it must have 2 or more, since `shuffled` needs "
                                  "agents in another one")

@@ -84,8 +84,12 @@ class EnvConfig(_Plain):
     """Names of generators, and paths of files and folders; a path with a generator's name is written `./town`."""
     scene_count: int = 64
     """Scenes per generator, with seeds 0, 1, ..."""
+    scene_counts: dict[str, int] = field(default_factory=dict)
+    """Scenes of some generators, by name, instead of `scene_count`. Worlds play all scenes equally often."""
     scene_agents: int | None = None
-    """Vehicles in a generated scene; None: `drive.agents_per_world`, at least 32."""
+    """Vehicles in a generated scene; None: `drive.agents_per_world`, or the generator's default if it is larger."""
+    scene_agents_of: dict[str, int] = field(default_factory=dict)
+    """Vehicles in the scenes of some generators, by name, instead of `scene_agents`."""
     scene_parameters: dict[str, int | float | tuple[int | float, ...]] = field(default_factory=dict)
     """Further parameters of the generators, such as `arm_length_m`."""
     num_worlds: int = 16
@@ -106,7 +110,25 @@ class EnvConfig(_Plain):
         for name in ("scene_count", "num_worlds", "env_groups", "scene_agents"):
             value = getattr(self, name)
             _check(name, value, value is None or value >= 1, "1 or more")
+        for name in ("scene_counts", "scene_agents_of"):
+            found = getattr(self, name)
+            _check(name, found, found.keys() <= set(self.scenes), f"a dict with keys from scenes, {self.scenes}")
+            _check(name, found, all(value >= 1 for value in found.values()), "a dict of numbers from 1 on")
         _check("threads", self.threads, self.threads >= 0, "0 or more")
+
+    def count_of(self, generator: str) -> int:
+        """The number of its scenes."""
+        return self.scene_counts.get(generator, self.scene_count)
+
+    def on_scenes(self, scenes: tuple[str, ...] = (), count: int | None = None, agents: int | None = None) -> EnvConfig:
+        """A copy with other scenes; what is not given is as here. A `count` or `agents` is that of all generators."""
+        scenes = scenes or self.scenes
+        kept = lambda found, other: {} if other is not None else {
+            name: value for name, value in found.items() if name in scenes}
+        return replace(self, scenes=scenes, scene_count=self.scene_count if count is None else count,
+                       scene_counts=kept(self.scene_counts, count),
+                       scene_agents=self.scene_agents if agents is None else agents,
+                       scene_agents_of=kept(self.scene_agents_of, agents))
 
 
 @dataclass(frozen=True)

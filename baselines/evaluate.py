@@ -135,16 +135,20 @@ def described(path: Path, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scene_settings(env: EnvConfig) -> dict[str, Any]:
-    """The scenes of a training as settings of an evaluator, which plays other seeds of the generators."""
-    return {"scenes": list(env.scenes), "scene_agents": env.scene_agents, "scene_parameters": env.scene_parameters}
+    """The scenes of a training as settings of an evaluator, which plays other seeds of the generators.
+
+    If the training has other numbers of vehicles for some generators, each gets its default number.
+    """
+    return {"scenes": list(env.scenes), "scene_agents": None if env.scene_agents_of else env.scene_agents,
+            "scene_parameters": env.scene_parameters}
 
 
-def print_table(checkpoint: Path, env: Mapping[str, Any], first_seed: int, deterministic: bool, seed: int,
-                device: str) -> None:
+def print_table(checkpoint: Path, chosen: tuple[tuple[str, ...], int | None, int | None], first_seed: int,
+                deterministic: bool, seed: int, device: str) -> None:
     """Prints the metrics of a checkpoint's policy beside those of a random policy, on every scene.
 
     Args:
-        env: fields of the training's `EnvConfig` to change.
+        chosen: scenes, scenes per generator and vehicles in a generated scene, as for `EnvConfig.on_scenes`.
 
     Raises:
         ValueError: something does not fit; the message is one sentence.
@@ -152,7 +156,7 @@ def print_table(checkpoint: Path, env: Mapping[str, Any], first_seed: int, deter
     # The policy and the scenes.
     torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
     policy, config = load_policy(checkpoint, torch_device)
-    changed = replace(config.env, **env)
+    changed = config.env.on_scenes(*chosen)
     all_scenes = scenes_of(changed, first_seed)
     with Batch(all_scenes, config=changed.drive, seed=seed) as batch:  # checks all scenes before the evaluation
         check_fits(checkpoint, batch)
@@ -225,9 +229,8 @@ def main() -> None:
                                        ("--no-bounds", not bounds), ("--threads", threads)):
                     if is_set:
                         raise ConfigError(f"{option} is set; it needs --evaluator or --config")
-                env = {"scenes": scenes or None, "scene_count": scene_count, "scene_agents": scene_agents}
-                print_table(checkpoint, {name: value for name, value in env.items() if value is not None},
-                            first_seed or 0, deterministic, seed or 0, device)
+                print_table(checkpoint, (scenes, scene_count, scene_agents), first_seed or 0, deterministic, seed or 0,
+                            device)
                 return
 
             # The evaluators.

@@ -33,6 +33,23 @@ SMALL = TrainConfig(
     run=RunConfig(folder="runs/small", checkpoint_updates=0, evaluate_updates=20, torch_threads=1))
 """Towns with eight cars: learns to drive in less than two minutes on two cores."""
 
+GENERALIST = TrainConfig(
+    env=EnvConfig(
+        scenes=("town", "intersection", "highway", "merge", "exit", "bottleneck", "two_way", "narrow", "t_junction",
+                "roundabout", "u_turn", "procedural", "racetrack", "oval"),
+        scene_count=100, scene_counts={"town": 200, "intersection": 200, "t_junction": 200, "u_turn": 200,
+                                       "roundabout": 150, "procedural": 150, "narrow": 400},
+        scene_agents=16, scene_agents_of={"narrow": 2, "two_way": 11, "u_turn": 14}, num_worlds=512,
+        drive=DriveConfig(
+            trial_steps=400, observation={"partners": 15, "roads": 80},
+            reward=RewardConfig(offroad=-0.5, progress_per_m=0.02, route_progress_per_m=0.03))),
+    model=ModelConfig(context=128),
+    ppo=replace(TOWN_PPO, agent_steps=650_000_000, minibatches=8, gamma=0.99),
+    run=RunConfig(folder="runs/generalist", evaluate_updates=0))
+"""One policy for all generated scenes in which lanes lead to the goals. Scenes where it learns slowly, and those with
+few agents, occur more often. On a "highway" and at an "exit" some goals have no route, so both kinds of progress are
+rewarded. It has not been run to its end."""
+
 HIDDEN_EXIT_DRIVE = hidden_exit(seeds=range(1)).config
 """The config of the task; it does not depend on the seeds of the scenes."""
 
@@ -96,7 +113,8 @@ def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainCon
     return {f"{name}_known": known, f"{name}_mixed": mixed, name: task}
 
 
-PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
+PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL, "generalist": GENERALIST,
+           "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
            "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT,
            **_phases("gates", "gates", gates(seeds=[0]).config),
            **_phases("occluded_crossing", "occluded", occluded_crossing(seeds=[0]).config),

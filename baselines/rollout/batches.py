@@ -17,17 +17,26 @@ def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
 
     Args:
         env: names the scenes.
-        first_seed: of the generators; if it is at least the `env.scene_count` of the training, no generated scene is
-            one of the training's.
+        first_seed: of the generators; from `seeds_used(env)` of the training on, no generated scene is one of the
+            training's.
 
     Raises:
         ValueError: a seed is out of its range, or a scene cannot be read or generated.
     """
-    if not 0 <= first_seed <= SEEDS - env.scene_count:
-        raise ValueError(f"first_seed is {first_seed} and scene_count {env.scene_count}; the seeds must be from 0 to "
-                         f"{SEEDS - 1}")
-    seeds = range(first_seed, first_seed + env.scene_count)
-    return list(resolve_scenes(env.scenes, env.drive.agents_per_world, seeds, env.scene_agents, env.scene_parameters))
+    count = seeds_used(env)
+    if not 0 <= first_seed <= SEEDS - count:
+        raise ValueError(f"first_seed is {first_seed} and scene_count {count}; the seeds must be from 0 to {SEEDS - 1}")
+    scenes: list[Scene] = []
+    for source in env.scenes:
+        seeds = range(first_seed, first_seed + env.count_of(source))
+        agents = env.scene_agents_of.get(source, env.scene_agents)
+        scenes += resolve_scenes([source], env.drive.agents_per_world, seeds, agents, env.scene_parameters)
+    return scenes
+
+
+def seeds_used(env: EnvConfig) -> int:
+    """The number of seeds, from the first one on, of which a generator of the config makes scenes."""
+    return max(map(env.count_of, env.scenes))
 
 
 def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int,

@@ -33,7 +33,7 @@ SIGNED = {"goal", "collision", "offroad", "progress_per_m", "time_per_s", "rever
 """Numbers that may be negative."""
 
 PARTS = {"env", "model", "ppo", "run", "drive", "observation", "image", "sensors", "disturbances", "dynamics",
-         "hidden", "idm", "mobil", "reward", "reward_ranges", "scene_parameters"}
+         "hidden", "idm", "mobil", "reward", "reward_ranges", "scene_parameters", "scene_counts", "scene_agents_of"}
 """Nested configs, and other objects; missing fields get their frozen values."""
 
 

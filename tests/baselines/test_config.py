@@ -121,6 +121,8 @@ def test_a_config_copies_the_dict_that_it_is_made_from():
     (lambda: EnvConfig(drive=3), "drive is 3; it must be of type DriveConfig, or a dict of its fields"),
     (lambda: EnvConfig(drive={"magic": 3}), "DriveConfig has no field 'magic'; it has dt_s, "),
     (lambda: EnvConfig(scene_parameters={"a": "b"}), "scene_parameters is {'a': 'b'}; it must be a dict"),
+    (lambda: EnvConfig(scene_counts={"narrow": 3}), "scene_counts is {'narrow': 3}; it must be a dict with keys from"),
+    (lambda: EnvConfig(scene_agents_of={"town": 0}), "scene_agents_of is {'town': 0}; it must be a dict of numbers"),
     (lambda: ModelConfig(memory="lstm"), "memory is 'lstm'; it must be one of 'transformer', 'none'"),
     (lambda: ModelConfig(width=True), "width is True; it must be a whole number"),
     (lambda: PPOConfig(gamma="0.9"), "gamma is '0.9'; it must be a finite number"),

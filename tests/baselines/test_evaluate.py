@@ -14,7 +14,7 @@ from baselines import evaluate as evaluation
 from baselines import ppo
 from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner, evaluate
-from baselines.rollout.batches import open_batches, scenes_of
+from baselines.rollout.batches import open_batches, scenes_of, seeds_used
 from drive_env import Batch, generate_scene, join_metrics, save_scene
 from drive_env.evaluation import MultiScenario
 from drive_env.policies import policy_maker
@@ -31,6 +31,18 @@ def test_held_out_scenes_are_those_of_the_seeds_from_the_first_on():
     assert [scene.name for scene in scenes_of(env)] == ["intersection/0", "intersection/1", "town/0", "town/1"]
     assert [scene.name for scene in scenes_of(env, 70)] == ["intersection/70", "intersection/71", "town/70", "town/71"]
     assert {scene.objects.count for scene in scenes_of(env, 70)} == {4}
+
+
+def test_a_generator_can_have_counts_of_its_own():
+    """The other generators and the held-out scenes keep to theirs, and no held-out scene is one of the training's."""
+    env = EnvConfig(scenes=("town", "narrow"), scene_count=1, scene_counts={"narrow": 3}, scene_agents=4,
+                    scene_agents_of={"narrow": 2})
+    names = lambda scenes: [(scene.name, scene.objects.count) for scene in scenes]
+    assert names(scenes_of(env)) == [("town/0", 4), ("narrow/0", 2), ("narrow/1", 2), ("narrow/2", 2)]
+    assert seeds_used(env) == 3
+    assert not {name for name, _ in names(scenes_of(env))} & {name for name, _ in names(scenes_of(env, 3))}
+    assert names(scenes_of(env.on_scenes(("narrow",)))) == names(scenes_of(env))[1:]
+    assert names(scenes_of(env.on_scenes(count=1, agents=2))) == [("town/0", 2), ("narrow/0", 2)]
 
 
 @pytest.mark.parametrize("first_seed, count", [(-1, 1), (2**64 - 1, 2), (2**64, 1), (0, 10**30)])
