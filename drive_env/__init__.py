@@ -25,6 +25,7 @@ from .trial_records import trial_metrics
 _register()
 
 if TYPE_CHECKING:
+    from .policies import load_policy
     from .replay import record
 
     __version__: str
@@ -39,7 +40,12 @@ else:  # hidden from type checkers, which would accept every name otherwise
             from .replay import record
 
             return record
-        if name in ("behaviours", "drivers", "evaluation", "policies", "realism", "replay", "tasks"):
+        if name == "load_policy":  # lazy: training does not need it
+            from .policies import load_policy
+
+            return load_policy
+        if name in ("behaviours", "drivers", "evaluation", "policies", "realism", "replay", "tasks",
+                    "trained"):
             from importlib import import_module  # `from . import` would look the name up here, without end
 
             return import_module(f".{name}", __name__)
@@ -52,6 +58,6 @@ __all__ = [
     "DynamicsConfig", "Feature", "Frames", "GoalListsInUse", "HiddenConfig", "IDMConfig", "ImageConfig", "LightLogs",
     "MOBILConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
     "Roles", "Scene", "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "aec_env", "check_names",
-    "compose", "generate_scene", "join_metrics", "load_scene", "parallel_env", "record", "resolve_scenes", "save_scene",
-    "trial_metrics",
+    "compose", "generate_scene", "join_metrics", "load_policy", "load_scene", "parallel_env", "record",
+    "resolve_scenes", "save_scene", "trial_metrics",
 ]

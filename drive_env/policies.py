@@ -13,11 +13,10 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -29,38 +28,16 @@ from .drivers.controls import check_controls
 from .drivers.random import sampled_actions
 from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
+from .names import named_arguments
+from .trained import SUFFIX, Act, MakeAct, TrainedPolicy, policy_of, read_policy
 
-__all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "policy_maker"]
+__all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "load_policy", "policy_maker"]
 
-Act = Callable[[Batch], np.ndarray]
-"""Takes a batch and returns the actions of all its agents."""
-
-MakeAct = Callable[[Batch], Act]
-"""Takes a batch that has not been reset yet and returns a policy for it."""
-
-Policy = str | os.PathLike[str] | Act
-"""One of `POLICIES`; "package.module:name" of a function or class; the folder of a checkpoint or of a run; or a
-function from the batch to the actions of all agents, with an optional method `reset(mask)` for the agents whose episode
-begins. An object with a method `for_batch(batch)`, which returns such a function, is accepted, too."""
-
-
-@dataclass(frozen=True)
-class TrainedPolicy:
-    """A policy from a training, and what is known of that training.
-
-    Attributes:
-        for_batch: makes the policy of a batch; raises a `ConfigError` if the policy does not fit its config.
-        checkpoint: path, sha256, update and steps, as stored in results.
-        config: of the worlds in the training.
-        scenes: the scenes of the training as settings of an evaluator: scenes, scene_agents, scene_parameters.
-        ablated: `for_batch` of the policy under ablations of its memory, by name.
-    """
-
-    for_batch: MakeAct
-    checkpoint: Mapping[str, Any]
-    config: DriveConfig
-    scenes: Mapping[str, Any] = field(default_factory=dict)
-    ablated: Mapping[str, MakeAct] = field(default_factory=dict)
+Policy = str | os.PathLike[str] | Act | TrainedPolicy
+"""One of `POLICIES`; "package.module:name" of a function or class; the folder of a checkpoint or of a run; the
+file of an exported policy (`load_policy`); or a function from the batch to the actions of all agents, with an optional
+method `reset(mask)` for the agents whose episode begins. An object with a method `for_batch(batch)`, which returns such
+a function, is accepted, too."""
 
 
 class Known(NamedTuple):
@@ -178,7 +155,7 @@ POLICIES = tuple(KNOWN)
 # ---- any policy ----
 
 
-def resolved(policy: Policy) -> str | Act:
+def resolved(policy: Policy) -> str | Act | TrainedPolicy:
     """Checks an argument `policy` and imports what it names: returns one of `POLICIES`, a function, or an object.
 
     Raises:
@@ -189,13 +166,39 @@ def resolved(policy: Policy) -> str | Act:
         return policy
     if isinstance(policy, (str, os.PathLike)) and os.path.isdir(policy):
         return _of_checkpoint(os.fspath(policy))
+    if _is_exported(policy):
+        return policy_of(read_policy(policy), os.fspath(policy))
     if isinstance(policy, str) and ":" in policy:
         return _imported(policy)
     if (callable(policy) or hasattr(policy, "for_batch")) and not isinstance(policy, os.PathLike):
         return policy
     names = ", ".join(map(repr, POLICIES))
     raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}, or "
-                      "'package.module:name' of a function, or the folder of a checkpoint or of a run")
+                      "'package.module:name' of a function, the folder of a checkpoint or of a run, or an exported "
+                      f"policy, a file *{SUFFIX}")
+
+
+@named_arguments
+def load_policy(source: str | os.PathLike[str]) -> TrainedPolicy:
+    """A trained policy, which takes its most probable actions.
+
+    The policy of a file is computed by numpy, that of a checkpoint by the trainer with torch. The last digits of sums
+    can differ between machines and between batches of different sizes, and with them, rarely, an action.
+
+    Args:
+        source: the path of a file that `python -m baselines.export` wrote; or the folder of a checkpoint, or of a run,
+            whose newest checkpoint counts.
+
+    Raises:
+        ConfigError: there is no such file or folder, or it has no policy, or a damaged one.
+        MissingExtraError: it is a checkpoint, and a package of the extra `train` is not installed.
+    """
+    if _is_exported(source) or isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
+        found = resolved(source)
+        assert isinstance(found, TrainedPolicy)
+        return found
+    raise ConfigError(f"source is {value_text(source)}; it must be a file *{SUFFIX} of baselines.export, or the folder "
+                      "of a checkpoint or of a run")
 
 
 def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
@@ -217,6 +220,12 @@ def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
         return found.for_batch
     reset = getattr(found, "reset", None)
     return lambda batch: found if not callable(reset) else _resetting(found, reset)
+
+
+def _is_exported(policy: Any) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether a policy is the path of an exported one."""
+    path = os.fspath(policy) if isinstance(policy, (str, os.PathLike)) else None
+    return isinstance(path, str) and path.endswith(SUFFIX)
 
 
 def _resetting(policy: Act, reset: Callable[[np.ndarray], Any]) -> Act:
@@ -247,7 +256,7 @@ def _imported(path: str) -> Act:
     return found
 
 
-def _of_checkpoint(path: str) -> Act:
+def _of_checkpoint(path: str) -> TrainedPolicy:
     """The policy in the folder of a checkpoint or of a run, whose newest checkpoint counts.
 
     The trainer belongs to the checkout and not to the wheel: it is imported from the checkout that this package is part

@@ -20,7 +20,7 @@ LAYERS = (
     ("action_space", "dict_observation", "index_observations", "layout", "native_batch", "routes", "spaces"),
     ("reports", "state", "state_ranges", "sub_batch", "trial_records", "world_range", "world_state"),
     ("batch",),
-    ("drivers", "tasks"),
+    ("drivers", "tasks", "trained"),
     ("policies",),
     ("playing",),
     ("realism",),

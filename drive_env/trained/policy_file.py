@@ -1,0 +1,184 @@
+"""What does the file of a trained policy hold, and is it whole? Weights, their shape, and what inputs and outputs mean.
+
+The file is one of `numpy.savez`: an array per weight, and one with a text in JSON. Reading it executes no code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..action_space import action_dimensions
+from ..config import DriveConfig
+from ..errors import ConfigError, DriveError
+from ..layout import observation_layout
+from .network import Floats, SetBlock, Shape, needed_weights
+
+FORMAT = 1
+"""Version of the file."""
+
+SUFFIX = ".npz"
+
+HEAD = "policy.json"
+"""Name of the array that holds everything but the weights, as a text."""
+
+HEADER_BYTES = 4096
+"""More than the header of an array in the file takes."""
+
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, RuntimeError, ArithmeticError, MemoryError,
+          struct.error, zipfile.BadZipFile, zlib.error)
+"""What numpy and zipfile raise for files that are not whole."""
+
+SIZE_LIMIT = 1 << 16
+"""Of each number of a shape."""
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """The content of a file.
+
+    Attributes:
+        shape: of the network. object_width: width of the encodings of the sets' slots.
+        weights: float32 arrays by name, as `needed_weights` lists them.
+        config: of the worlds in the training; observations and actions mean what they mean under it.
+        layout: the features of an observation, as (name, unit, scale, low, offset, slots, stride).
+        actions: what an action means, as from `meaning_of_actions`.
+        checkpoint: path, sha256, update and steps of the checkpoint that was exported.
+        scenes: the scenes of the training as settings of an evaluator.
+    """
+
+    shape: Shape
+    object_width: int
+    weights: Mapping[str, Floats]
+    config: DriveConfig
+    layout: list[list[Any]]
+    actions: Mapping[str, Any]
+    checkpoint: Mapping[str, Any]
+    scenes: Mapping[str, Any]
+
+
+def meaning_of_observations(config: DriveConfig) -> list[list[Any]]:
+    """The features of an observation that have slots, as (name, unit, scale, low, offset, slots, stride).
+
+    Args:
+        config: of the worlds.
+    """
+    return [[one.name, one.unit, one.scale, one.low, one.offset, one.slots, one.stride]
+            for one in observation_layout(config).values() if one.slots]
+
+
+def meaning_of_actions(config: DriveConfig) -> dict[str, Any]:
+    """The type of the actions, the vehicle model, and name, unit, bounds and bins of each number.
+
+    Args:
+        config: of the worlds.
+    """
+    return {"type": config.action_type, "model": config.dynamics.model, "numbers": [
+        [one.name, one.unit, one.low, one.high, one.shares.tolist()] for one in action_dimensions(config)]}
+
+
+def write_policy(path: str | os.PathLike[str], policy: PolicyFile, half: bool = False) -> None:
+    """Writes a policy; the same policy gives the same bytes.
+
+    Args:
+        path: of the file. policy: its content.
+        half: whether weights are stored as half floats, which halves the file.
+
+    Raises:
+        ConfigError: the file cannot be written, or has another suffix than `SUFFIX`.
+    """
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise ConfigError(f"path is {os.fspath(path)!r}; it must end with {SUFFIX}")
+    head = {"format": FORMAT, "shape": policy.shape._asdict(), "object_width": policy.object_width,
+            "config": policy.config.to_dict(), "layout": policy.layout, "actions": policy.actions,
+            "checkpoint": policy.checkpoint, "scenes": policy.scenes}
+    arrays: dict[str, Any] = {HEAD: np.array(json.dumps(head, allow_nan=False))}
+    arrays |= {name: array.astype(np.float16 if half else np.float32) for name, array in policy.weights.items()}
+    try:
+        np.savez_compressed(path, **arrays)
+    except OSError as error:
+        raise ConfigError(f"{os.fspath(path)}: it cannot be written: {error.strerror or error}") from None
+
+
+def read_policy(path: str | os.PathLike[str]) -> PolicyFile:
+    """Reads a policy.
+
+    Args:
+        path: of a file that `write_policy` wrote.
+
+    Raises:
+        ConfigError: it cannot be read, is no policy, of another version, or damaged.
+    """
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+            head = json.loads(str(file[HEAD]))
+            if head["format"] != FORMAT:
+                raise ConfigError(f"{name}: it has format {head['format']!r}; this version reads format {FORMAT}")
+            shape, object_width = _shape(head["shape"]), _number(head["object_width"], 1)
+            weights = _weights(file, needed_weights(shape, object_width))
+        config = DriveConfig.from_dict(head["config"])
+        layout, actions, checkpoint, scenes = (head[key] for key in ("layout", "actions", "checkpoint", "scenes"))
+        if not isinstance(checkpoint, dict) or not isinstance(scenes, dict):
+            raise ValueError("checkpoint and scenes must be objects")
+    except ConfigError as error:
+        raise ConfigError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
+    except DriveError:
+        raise
+    except OSError as error:
+        raise ConfigError(f"{name}: it cannot be read: {error.strerror or error}") from None
+    except DAMAGE as error:
+        raise ConfigError(f"{name}: it is no trained policy, or damaged: {type(error).__name__}: "
+                          f"{' '.join(str(error).split())}") from None
+    return PolicyFile(shape, object_width, weights, config, layout, actions, checkpoint, scenes)
+
+
+def _shape(found: Mapping[str, Any]) -> Shape:
+    """The shape from JSON, every number checked."""
+    sets = tuple(SetBlock(str(name), *(_number(value, 0) for value in numbers)) for name, *numbers in found["sets"])
+    numbers = {key: _number(found[key], least) for key, least in (
+        ("own", 1), ("width", 1), ("layers", 1), ("heads", 0), ("kv_heads", 0), ("context", 1), ("components", 1))}
+    low, high = (float(value) for value in found["bounds"])
+    shape = Shape(**numbers, sets=sets, previous_action=bool(found["previous_action"]),
+                  sizes=tuple(_number(value, 1) for value in found["sizes"]), bounds=(low, high))
+    if not (math.isfinite(low) and math.isfinite(high)) or any(one.presence >= one.size for one in sets):
+        raise ValueError("its shape is inconsistent")
+    if shape.heads and (shape.width % (2 * shape.heads) or not shape.kv_heads or shape.heads % shape.kv_heads):
+        raise ValueError("its heads do not divide its width")
+    if shape.sizes and len(shape.sizes) != shape.components:
+        raise ValueError("its action has other components than sizes")
+    return shape
+
+
+def _number(value: Any, least: int) -> int:
+    if type(value) is not int or not least <= value <= SIZE_LIMIT:
+        raise ValueError(f"a number of its shape is {value!r}; it must be a whole number from {least} to {SIZE_LIMIT}")
+    return value
+
+
+def _weights(file: Any, needed: Mapping[str, tuple[int, ...]]) -> dict[str, Floats]:
+    """The weights of a file, of these names and shapes, finite; their sizes are checked before they are read."""
+    if unknown := sorted(set(file.files) - needed.keys() - {HEAD}):
+        raise ValueError(f"it has an array {unknown[0]!r}, which its shape does not describe")
+    found = {}
+    for name, size in needed.items():
+        if name not in file.files:
+            raise ValueError(f"it has no array {name!r}")
+        if file.zip.getinfo(f"{name}.npy").file_size > 4 * math.prod(size) + HEADER_BYTES:
+            raise ValueError(f"its array {name!r} is larger than its shape")
+        array = file[name]
+        if array.shape != size or array.dtype not in (np.float16, np.float32) or not np.isfinite(array).all():
+            raise ValueError(f"its array {name!r} must be finite floats of shape {size}")
+        found[name] = array.astype(np.float32)
+    return found
