@@ -16,7 +16,7 @@ from command import run
 from small import BUSY, TINY, make_policy, run_here
 
 import drive_env
-from baselines.evaluate import PolicyRunner
+from baselines.policy.runner import PolicyRunner
 from baselines.export import exported, main, shape_of
 from drive_env import Batch, ConfigError, load_policy
 from drive_env.evaluation import MultiScenario
@@ -215,7 +215,7 @@ def test_objects_in_a_file_are_not_unpickled(file, tmp_path):
 
 @pytest.mark.parametrize("source", ["nowhere", 3, None, b"a.npz", "random", "package.module:name"])
 def test_what_is_no_policy_is_one_sentence(source):
-    with pytest.raises(ConfigError, match=r"^source is .*; it must be a file \*.npz of baselines.export, or the folder "):
+    with pytest.raises(ConfigError, match=r"^source is .*; it must be a file \*.npz of baselines.export, or the "):
         load_policy(source)
 
 
