@@ -6,8 +6,8 @@
 #   make test [WORKERS=n]    runs the test suite in so many processes (2)
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
-#                            (SHARE=n: each build and way runs one rollout of n; together they run all rollouts)
-#   make nightly             runs what takes too long for .ci/run: `make determinism` with all rollouts, `make certify`
+#                            (SHARE=n: each way runs one rollout of n, half of the builds one of n/2; together all)
+#   make nightly             runs what takes too long for .ci/run: `make determinism` in full, `make certify`
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
 #   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
