@@ -29,7 +29,7 @@ CANNOT_FAIL = {"Batch.__exit__", "LaneDriver.__init__", "Report.drop", "Report.i
                "LaneGraph.after", "DriveVectorEnv.close_extras", "DriveVecEnv.step_async", "SubEnv.__init__",
                "SceneError.__init__", "EvalResult.to_dict", "Evaluator.variants", "Evaluator.probe",
                "HumanReplay.probe", "Probe.after_step", "Evaluator.act_maker", "Evaluator.measured",
-               "BehaviourClass.probe", "TrafficMatrix.measured"}
+               "BehaviourClass.probe", "TrafficMatrix.measured", "Realism.probe", "Realism.measured"}
 """Callables without an invalid argument of the right type."""
 
 

@@ -7,6 +7,7 @@ from .episodes import Episode, Probe, first_episodes
 from .figures import Figure
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
+from .realism import Realism
 from .result import Coverage, EvalResult, Failure, load_result, merge
 from .robustness import Robustness
 from .settings import EvaluatorConfig
@@ -15,6 +16,6 @@ from .traffic_matrix import TrafficMatrix
 
 __all__ = [
     "EVALUATORS", "BehaviourClass", "Coverage", "Episode", "EvalResult", "Evaluator", "EvaluatorConfig", "Failure",
-    "Figure", "HumanReplay", "MultiScenario", "Probe", "Robustness", "Source", "TrafficMatrix", "evaluator_of",
-    "first_episodes", "load_result", "load_sections", "merge", "resolved_section",
+    "Figure", "HumanReplay", "MultiScenario", "Probe", "Realism", "Robustness", "Source", "TrafficMatrix",
+    "evaluator_of", "first_episodes", "load_result", "load_sections", "merge", "resolved_section",
 ]

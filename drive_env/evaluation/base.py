@@ -28,9 +28,9 @@ PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
 class Evaluator:
     """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
 
-    The hooks are `env_overrides`, `conditions`, `sources`, `variants`, `act_maker`, `measured` and `probe`. Whatever
-    they return, each episode is played exactly once, or the result says what was not played; a policy keeps its memory
-    between the trials of an episode; and every figure is computed from all rows at once.
+    The hooks are `env_overrides`, `conditions`, `worlds_at_once`, `sources`, `variants`, `act_maker`, `measured` and
+    `probe`. Whatever they return, each episode is played exactly once, or the result says what was not played; a policy
+    keeps its memory between the trials of an episode; and every figure is computed from all rows at once.
 
     Args:
         name: of the evaluator; together with `seed` it determines which scenes `sample` draws.
@@ -39,7 +39,7 @@ class Evaluator:
     Attributes:
         type: name of the type.
         defaults: settings whose defaults differ from those of `EvaluatorConfig`.
-        options: the options of the type with their defaults. allowed: the values that each may have.
+        options: the options of the type with their defaults. allowed: the values, or the range, that each may have.
 
     Raises:
         ConfigError: a setting is unknown or out of its range.
@@ -48,7 +48,7 @@ class Evaluator:
     type: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, Any]] = {}
     options: ClassVar[Mapping[str, Any]] = {}
-    allowed: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    allowed: ClassVar[Mapping[str, tuple[Any, ...] | range]] = {}
 
     def __init__(self, name: str, config: EvaluatorConfig | Mapping[str, Any] | None = None) -> None:
         if not isinstance(name, str) or not name:
@@ -69,6 +69,11 @@ class Evaluator:
     def env_overrides(self) -> dict[str, Any]:
         """Fields of the worlds' config that the type of evaluator sets."""
         return {}
+
+    @property
+    def worlds_at_once(self) -> int | None:
+        """Number of worlds of a batch; None: as many as keep a machine busy."""
+        return None
 
     def sources(self) -> list[Source]:
         """All sources of scenes, before a sample or a shard is taken of them."""
@@ -136,7 +141,8 @@ class Evaluator:
                 run.fail(condition, error)
                 continue
             act = self.act_maker(make_act, condition)
-            for part in played(run.episodes(condition), act, env, self.config.seed, threads, self.probe, run.failed):
+            for part in played(run.episodes(condition), act, env, self.config.seed, threads, self.probe, run.failed,
+                               self.worlds_at_once):
                 run.add(part)
                 if progress is not None:
                     progress(run.sources_read, len(run.places) * len(conditions))

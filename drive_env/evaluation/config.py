@@ -33,12 +33,13 @@ from .base import PLAYED, Evaluator
 from .behaviour_class import BehaviourClass
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
+from .realism import Realism
 from .robustness import Robustness
 from .settings import EvaluatorConfig
 from .traffic_matrix import TrafficMatrix
 
 EVALUATORS: dict[str, type[Evaluator]] = {kind.type: kind for kind in (
-    MultiScenario, HumanReplay, BehaviourClass, TrafficMatrix, Robustness)}
+    MultiScenario, HumanReplay, BehaviourClass, TrafficMatrix, Robustness, Realism)}
 """The types of evaluators, by name."""
 
 OWN_KEYS = ("type", "inherits", "clean", "eval")

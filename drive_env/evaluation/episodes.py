@@ -84,7 +84,8 @@ class Played:
 
 def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, seed: int, threads: int = 0,
            probe: Callable[[Batch], Probe] = lambda batch: Probe(),
-           failed: Callable[[Episode, Exception], None] | None = None) -> Iterator[Played]:
+           failed: Callable[[Episode, Exception], None] | None = None,
+           worlds_at_once: int | None = None) -> Iterator[Played]:
     """Plays each episode once and yields the batches as they are done.
 
     Args:
@@ -95,11 +96,12 @@ def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, 
         probe: makes the probe of a batch.
         failed: called with each episode whose scene cannot be played under the config, and with the error; None: the
             error is raised.
+        worlds_at_once: number of consecutive episodes in a batch; None: `WORLDS_AT_ONCE`.
     """
     config, waiting = config.replace(scene_order="cycle"), []
     for episode in episodes:
         waiting.append(episode)
-        if len(waiting) == WORLDS_AT_ONCE:
+        if len(waiting) == (worlds_at_once or WORLDS_AT_ONCE):
             yield from _played(waiting, make_act, config, seed, threads, probe, failed)
             waiting = []
     if waiting:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..config import DriveConfig
-from ..errors import ConfigError, value_text
+from ..errors import ConfigError, checked_int, value_text
 from ..fields import Check, Checked, Fields, Nested, count, nested, setting, switch
 from ..per_world import SEED_LIMIT
 from ..scenes import Scene
@@ -59,12 +59,12 @@ class EvaluatorConfig(Checked):
 
 
 def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str, Any],
-                    allowed: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+                    allowed: Mapping[str, tuple[Any, ...] | range]) -> dict[str, Any]:
     """The options of a type of evaluator, completed by its defaults.
 
     Args:
         kind: the type, for error messages. options: the ones that were set. defaults: all options with their defaults.
-        allowed: the values that each option may have.
+        allowed: the values that each option may have, or their range.
 
     Raises:
         ConfigError: there is no such option, or a value is not allowed.
@@ -73,7 +73,10 @@ def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str
         if name not in defaults:
             raise ConfigError(f"eval.{name} is {value_text(value)}; an evaluator of type {kind!r} has "
                               + (f"the options {', '.join(defaults)}" if defaults else "no options"))
-        if value not in allowed[name]:
+        bounds = allowed[name]
+        if isinstance(bounds, range):
+            checked_int(f"eval.{name}", value, bounds.start, bounds.stop - 1)
+        elif value not in bounds:
             raise ConfigError(f"eval.{name} is {value_text(value)}; it must be one of "
-                              + ", ".join(map(repr, allowed[name])))
+                              + ", ".join(map(repr, bounds)))
     return {**defaults, **options}
