@@ -16,6 +16,7 @@ from ..policies import MakeAct, Policy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
 from .metrics import figures_of_groups, figures_of_rows
+from .probes import Comfort, DrivenScores, Probes
 from .result import Coverage, EvalResult, Failure, sha256_of
 from .rows import joined, rows_of
 from .settings import EvaluatorConfig, checked_options
@@ -40,6 +41,7 @@ class Evaluator:
         type: name of the type.
         defaults: settings whose defaults differ from those of `EvaluatorConfig`.
         options: the options of the type with their defaults. allowed: the values, or the range, that each may have.
+        all_options, all_allowed: the same, of all types; `scores` computes the scores of docs/scores.md of each trial.
 
     Raises:
         ConfigError: a setting is unknown or out of its range.
@@ -49,6 +51,8 @@ class Evaluator:
     defaults: ClassVar[Mapping[str, Any]] = {}
     options: ClassVar[Mapping[str, Any]] = {}
     allowed: ClassVar[Mapping[str, tuple[Any, ...] | range]] = {}
+    all_options: ClassVar[Mapping[str, Any]] = {"scores": False}
+    all_allowed: ClassVar[Mapping[str, tuple[Any, ...] | range]] = {"scores": (True, False)}
 
     def __init__(self, name: str, config: EvaluatorConfig | Mapping[str, Any] | None = None) -> None:
         if not isinstance(name, str) or not name:
@@ -60,9 +64,13 @@ class Evaluator:
             raise ConfigError(f"config is {value_text(config)}; it must be an EvaluatorConfig, or a mapping of its "
                               "fields")
         self.config = config
-        self.chosen = checked_options(self.type, config.options, self.options, self.allowed)
+        self.chosen = checked_options(self.type, config.options, {**self.all_options, **self.options},
+                                      {**self.all_allowed, **self.allowed})
         self.env: DriveConfig = config.env.replace(**PLAYED, **self.env_overrides())
         """The config of the worlds."""
+        if self.chosen["scores"] and self.env.on_goal == "respawn":
+            raise ConfigError("eval.scores is True and env.on_goal is 'respawn'; a drive is scored from its start to "
+                              "its end, so eval.scores must be False, or env.on_goal another response")
 
     # ---- hooks ----
 
@@ -141,14 +149,20 @@ class Evaluator:
                 run.fail(condition, error)
                 continue
             act = self.act_maker(make_act, condition)
-            for part in played(run.episodes(condition), act, env, self.config.seed, threads, self.probe, run.failed,
-                               self.worlds_at_once):
+            for part in played(run.episodes(condition), act, env, self.config.seed, threads, self._probes,
+                               run.failed, self.worlds_at_once):
                 run.add(part)
                 if progress is not None:
                     progress(run.sources_read, len(run.places) * len(conditions))
         if run.errors and not run.played and not run.stalled:
             raise run.errors[0]
         return run.result(policy_name or _name_of(policy), checkpoint, time.perf_counter() - began)
+
+
+    def _probes(self, batch: Batch) -> Probe:
+        """The probe of the type, and those of all types."""
+        scores = [DrivenScores(batch, self.measured)] if self.chosen["scores"] else []
+        return Probes([self.probe(batch), Comfort(batch, self.measured), *scores])
 
 
 class _Run:

@@ -11,6 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import ConfigError, checked_path, value_text
 from ..machine import processor
 from ..version import package_version
@@ -113,6 +115,15 @@ class EvalResult:
         """Time in the policy per agent-step, ms; None without steps."""
         return 1000 * self.seconds["policy"] / self.agent_steps if self.agent_steps else None
 
+    @property
+    def totals(self) -> dict[str, float]:
+        """Numbers of played episodes, of agents and of trials with rows, and the kilometres that these drove."""
+        rows = self.rows
+        agents = set(zip(rows["group"].tolist(), rows["world"].tolist(), rows["agent"].tolist(), strict=True))
+        distance_m = rows["distance_m"].sum(dtype=np.float64) if "distance_m" in rows else 0.0
+        return {"episodes": self.coverage.played, "agents": len(agents), "trials": len(rows["world"]),
+                "distance_km": float(distance_m) / 1000.0}
+
     def to_dict(self, episodes_csv: str | None = None, episodes_sha256: str | None = None) -> dict[str, Any]:
         """The result in the types of JSON, without its rows.
 
@@ -128,7 +139,8 @@ class EvalResult:
             "config_sha256": self.config_sha256, "seed": self.seed,
             "shard": {"played": list(self.shards), "count": self.shard_count}, "metrics": figures(self.metrics),
             "groups": {group: figures(found) for group, found in self.groups.items()},
-            "coverage": self.coverage.to_dict(), "episodes_csv": episodes_csv, "episodes_sha256": episodes_sha256,
+            "coverage": self.coverage.to_dict(), "totals": self.totals, "episodes_csv": episodes_csv,
+            "episodes_sha256": episodes_sha256,
             "seconds": dict(self.seconds), "agent_steps": self.agent_steps, "planning_ms": self.planning_ms,
             "failures": [failure.to_dict() for failure in self.failures],
             "machine": {"cpu": processor()}}

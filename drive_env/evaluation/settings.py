@@ -72,11 +72,11 @@ def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str
     for name, value in options.items():
         if name not in defaults:
             raise ConfigError(f"eval.{name} is {value_text(value)}; an evaluator of type {kind!r} has "
-                              + (f"the options {', '.join(defaults)}" if defaults else "no options"))
+                              f"the options {', '.join(defaults)}")
         bounds = allowed[name]
         if isinstance(bounds, range):
             checked_int(f"eval.{name}", value, bounds.start, bounds.stop - 1)
-        elif value not in bounds:
+        elif (type(value), value) not in [(type(one), one) for one in bounds]:  # 1 is no bool
             raise ConfigError(f"eval.{name} is {value_text(value)}; it must be one of "
                               + ", ".join(map(repr, bounds)))
     return {**defaults, **options}

@@ -265,7 +265,8 @@ def test_the_hash_of_a_config_is_that_of_its_canonical_json():
 @pytest.mark.parametrize("config, sentence", [
     ({"scene": "town"}, "EvaluatorConfig has no field 'scene'; did you mean scenes"),
     ({"scenes": []}, r"scenes is \(\); it must be a generator's name"), ({"episodes": 0}, "episodes is 0; it must be"),
-    ({"options": {"vehicles": "sdc"}}, "eval.vehicles is 'sdc'; an evaluator of type 'multi_scenario' has no options"),
+    ({"options": {"vehicles": "sdc"}},
+     "eval.vehicles is 'sdc'; an evaluator of type 'multi_scenario' has the options scores"),
     ({"env": {"trial_steps": 0}}, "trial_steps is 0"), ("town", "config is 'town'; it must be an EvaluatorConfig")])
 def test_a_setting_that_does_not_fit_is_one_sentence(config, sentence):
     with pytest.raises(ConfigError, match=sentence):

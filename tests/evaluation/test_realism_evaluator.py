@@ -216,7 +216,7 @@ def test_a_scene_that_cannot_be_compared_is_a_failure_and_has_no_value(logged, c
     ({"options": {"simulated_steps": 0}}, "eval.simulated_steps is 0; it must be a whole number from 1 to 10000"),
     ({"options": {"current_step": 1.5}}, "eval.current_step is 1.5; it must be a whole number from 0 to 10000"),
     ({"options": {"control": "none"}}, "eval.control is 'none'; it must be one of 'all', 'vehicles'"),
-    ({"options": {"year": 2025}}, "eval.year is 2025; an evaluator of type 'realism' has the options control")])
+    ({"options": {"year": 2025}}, "eval.year is 2025; an evaluator of type 'realism' has the options scores, control")])
 def test_an_option_out_of_its_range_is_one_sentence(config, sentence):
     with pytest.raises(ConfigError, match=sentence):
         Realism("rollouts", config)
