@@ -15,6 +15,7 @@ from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
 from ..evaluation.figures import Figure
+from ..evaluation.result import rows_file
 from ..policies import resolved
 from . import show
 
@@ -82,7 +83,7 @@ def run(policy: str | None, chosen: Sequence[Evaluator], out: Path | None, shard
 
 def merge_files(paths: Sequence[Path], out: Path) -> None:
     """Joins results of shards, prints the table of the joined result and writes it."""
-    checked_path(out, (".json",))
+    _writable(Path(checked_path(out, (".json",))))
     result = merged([load_result(path) for path in paths])
     _print(result, {})
     result.save(out)
@@ -155,12 +156,28 @@ def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
         return [None] * len(chosen)
     if len(chosen) == 1:
         checked_path(out, (".json",))
-        return [out]
+        return [_writable(out)]
     if out.suffix == ".json":
         raise ConfigError(f"--out is {str(out)!r}; for {len(chosen)} evaluators it must be a folder")
     for evaluator in chosen:
         if any(letter in evaluator.name for letter in "/\\:\0"):
             raise ConfigError(f"the name of an evaluator is {evaluator.name!r}; for a file in --out it must be without "
                               "slashes, colons and NUL")
-    out.mkdir(parents=True, exist_ok=True)
-    return [Path(checked_path(out / f"{evaluator.name}.json", (".json",))) for evaluator in chosen]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out is {str(out)!r}; it cannot be made: {error.strerror}") from None
+    return [_writable(Path(checked_path(out / f"{evaluator.name}.json", (".json",)))) for evaluator in chosen]
+
+
+def _writable(path: Path) -> Path:
+    """The result file itself, if it and the file of its rows can be written."""
+    for file in (path, rows_file(path)):
+        is_new = not file.exists()
+        try:
+            file.open("ab").close()
+        except OSError as error:
+            raise ConfigError(f"--out is {str(path)!r}; {file} cannot be written: {error.strerror}") from None
+        if is_new:
+            file.unlink()
+    return path

@@ -5,6 +5,7 @@ from .behaviour_class import BehaviourClass
 from .config import EVALUATORS, evaluator_of, load_sections, resolved_section
 from .episodes import Episode, Probe, first_episodes
 from .figures import Figure
+from .hardness import SceneHardness, hard_scenes, load_hardness, save_hardness, scene_hardness
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
 from .realism import Realism
@@ -16,6 +17,7 @@ from .traffic_matrix import TrafficMatrix
 
 __all__ = [
     "EVALUATORS", "BehaviourClass", "Coverage", "Episode", "EvalResult", "Evaluator", "EvaluatorConfig", "Failure",
-    "Figure", "HumanReplay", "MultiScenario", "Probe", "Realism", "Robustness", "Source", "TrafficMatrix",
-    "evaluator_of", "first_episodes", "load_result", "load_sections", "merge", "resolved_section",
+    "Figure", "HumanReplay", "MultiScenario", "Probe", "Realism", "Robustness", "SceneHardness", "Source",
+    "TrafficMatrix", "evaluator_of", "first_episodes", "hard_scenes", "load_hardness", "load_result",
+    "load_sections", "merge", "resolved_section", "save_hardness", "scene_hardness",
 ]

@@ -29,7 +29,7 @@ from ..errors import ConfigError, MissingExtraError, value_text
 from ..names import check_names
 from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator
-from .base import PLAYED, Evaluator
+from .base import Evaluator
 from .behaviour_class import BehaviourClass
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
@@ -159,13 +159,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     base = _generator_env(found.get("scenes", EvaluatorConfig().scenes)) if training is None else (
         checked_config(training).to_dict())
     base = _merged(base, CLEAN) if clean else base
-    made = evaluator(name, {**found, "env": _merged(base, env), "options": options})
-
-    # A field that the type or every evaluation sets would silently replace the value of the user.
-    for field, value in {**PLAYED, **made.env_overrides()}.items():
-        if field in env and env[field] != value:
-            raise ConfigError(f"env.{field} of eval.{name} is {value_text(env[field])}; an evaluator of type {kind!r} "
-                              f"sets it to {value!r}")
+    made = evaluator(name, EvaluatorConfig.from_dict({**found, "env": _merged(base, env), "options": options}))
+    made.check_env(env)
     return made
 
 
@@ -234,8 +229,10 @@ def _generator_env(scenes: Any) -> dict[str, Any]:
 
 
 def value_of(text: str) -> Any:
-    """The value in `--set key=value`: an int, a float, true, false, a list in brackets, or else the text."""
+    """The value in `--set key=value`: an int, a float, true, false, none, a list in brackets, or else the text."""
     lowered = text.strip()
+    if lowered == "none":
+        return None
     if lowered in ("true", "false"):
         return lowered == "true"
     if lowered.startswith("[") and lowered.endswith("]"):

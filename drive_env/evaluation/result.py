@@ -25,7 +25,7 @@ SCHEMA = 1
 
 FORM: dict[str, Any] = {
     "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
-    "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str}
+    "policy_env": dict, "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str}
 """Types of the entries that a result is read from, besides those of its rows, coverage, shards and failures."""
 
 
@@ -80,13 +80,16 @@ class EvalResult:
         policy: name of the policy.
         checkpoint: path, sha256, update and steps of a trained policy, as passed to `rollout`; None: none was passed.
         config: all settings of the evaluator, as from `Evaluator.resolved`.
+        policy_env: fields of the worlds' config that differ from `config` for this policy, such as the vehicle model of
+            the policy "replay".
         config_sha256: hash of `config`; results with the same hash can be compared.
         seed: of the worlds.
         metrics: figures by name. groups: the figures of each group, by its name.
         coverage: how many episodes were played.
         rows: one row per trial of each agent, as columns by name.
         failures: what was not played, and why.
-        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy".
+        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy", without its share
+            in worlds whose episode had ended.
         agent_steps: number of steps in which an agent acted, summed over agents.
         shards: indices of the shards in this result. shard_count: number of all shards.
         created: time in UTC, ISO 8601.
@@ -97,6 +100,7 @@ class EvalResult:
     policy: str
     checkpoint: Mapping[str, Any] | None
     config: Mapping[str, Any]
+    policy_env: Mapping[str, Any]
     config_sha256: str
     seed: int
     metrics: Mapping[str, Figure]
@@ -136,7 +140,7 @@ class EvalResult:
             "schema": SCHEMA, "evaluator": self.evaluator, "type": self.type, "created": self.created,
             "package": {"version": package_version(), **_checkout()}, "policy": self.policy,
             "checkpoint": self.checkpoint and dict(self.checkpoint), "config": dict(self.config),
-            "config_sha256": self.config_sha256, "seed": self.seed,
+            "policy_env": dict(self.policy_env), "config_sha256": self.config_sha256, "seed": self.seed,
             "shard": {"played": list(self.shards), "count": self.shard_count}, "metrics": figures(self.metrics),
             "groups": {group: figures(found) for group, found in self.groups.items()},
             "coverage": self.coverage.to_dict(), "totals": self.totals, "episodes_csv": episodes_csv,
@@ -156,10 +160,15 @@ class EvalResult:
             OSError: a file cannot be written.
         """
         file = Path(checked_path(path, (".json",)))
-        table = file.with_suffix(".episodes.csv")
+        table = rows_file(file)
         write_rows(self.rows, table)
         data = self.to_dict(table.name, _file_sha256(table))
         file.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def rows_file(path: Path) -> Path:
+    """The file of the rows of a result file."""
+    return path.with_suffix(".episodes.csv")
 
 
 def load_result(path: str | Path) -> EvalResult:

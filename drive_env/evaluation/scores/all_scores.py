@@ -39,7 +39,7 @@ SCORES: Mapping[str, Score] = MappingProxyType({
     "collisions": Score("1", "number of objects with which a contact began"),
     "at_fault_collision": Score("1", "1 if a collision was at fault by the rule of behavior-bench"),
     "at_fault_collision_nuplan": Score("1", "1 if a collision was at fault by the rule of nuPlan"),
-    "max_collision_change_mps": Score(
+    "max_collision_delta_v_mps": Score(
         "m/s", "largest change of velocity (delta-v) in a collision; 0 without one"),
     "offroad": Score("1", "1 if the box began to overlap a road edge"),
     "red_lights": Score("1", "number of red lights that it ran, from the `DrivenScene`"),
@@ -138,7 +138,7 @@ def _driving(drive: Drive, collisions: Sequence[Collision], time_s: np.ndarray) 
         "collisions": float(len(collisions)),
         "at_fault_collision": float(any(one.at_fault_by_bearing for one in collisions)),
         "at_fault_collision_nuplan": float(any(one.at_fault for one in collisions)),
-        "max_collision_change_mps": max((one.change_mps for one in collisions), default=0.0),
+        "max_collision_delta_v_mps": max((one.delta_v_mps for one in collisions), default=0.0),
         "offroad": float(onto_edge > 0), "red_lights": float(drive.scene.red_lights),
         "stop_signs": float(drive.scene.stop_signs),
         "infractions": float(contacts + onto_edge + drive.scene.red_lights + drive.scene.stop_signs),
