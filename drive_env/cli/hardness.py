@@ -17,6 +17,8 @@ SHOWN = 10
 def run(results: Sequence[Path], out: Path, count: int | None, folder: Path | None) -> None:
     """Writes the hardness of all scenes, shows the `count` hardest, and saves them into a folder."""
     checked_path(out, (".json",))
+    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"--save is {str(folder)!r}; it must be a new or an empty folder")
     rows = scene_hardness([load_result(path) for path in results])
     count = min(SHOWN, len(rows)) if count is None else count
     if len(rows) < count:

@@ -23,8 +23,8 @@ from .sources import sources_of
 SCHEMA = 1
 """Version of the JSON format."""
 
-FORM: dict[str, Any] = {"source": str, "scene": str, "agents": (int, type(None)), "hardness": float, "results": int,
-                        "trials": int}
+FORM: dict[str, Any] = {"source": str, "scene": str, "agents": (int, type(None)), "hardness": (int, float),
+                        "results": int, "trials": int}
 """Types of the entries of a scene."""
 
 NUMBERED = re.compile(r"(\w+)/(\d+)")

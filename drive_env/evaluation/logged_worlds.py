@@ -34,7 +34,15 @@ def evaluated_agents(roles: Roles) -> npt.NDArray[np.intp]:
     return np.flatnonzero(named if named.any() else np.ones_like(named))
 
 
-def logged_scene(roles: Roles, current_step: int, simulated_steps: int) -> LoggedScene:
+def frame_origin_m(scene: Scene, published: bool) -> npt.NDArray[np.float64]:
+    """(2,) what is added to the coordinates of a scene: with `published`, its origin in the source.
+
+    Where the zero of the coordinates is matters to the slips of the published implementation, and only to these.
+    """
+    return np.asarray(scene.origin_m, np.float64) if published else np.zeros(2)
+
+
+def logged_scene(roles: Roles, current_step: int, simulated_steps: int, published: bool = False) -> LoggedScene:
     """The log of a scene up to `simulated_steps` after `current_step`, or to its end, with its map and its lights.
 
     Heights count only where roads lie above each other; elsewhere all are 0. Lights count where their states are
@@ -44,6 +52,7 @@ def logged_scene(roles: Roles, current_step: int, simulated_steps: int) -> Logge
         roles: in a scene whose time step is that of the rollouts.
         current_step: frame at which the rollouts begin.
         simulated_steps: number of their steps.
+        published: whether coordinates are those of the source, see `frame_origin_m`.
 
     Raises:
         SceneError: the log ends at `current_step`, it has no evaluated object after it, or the map has no road edge.
@@ -59,21 +68,24 @@ def logged_scene(roles: Roles, current_step: int, simulated_steps: int) -> Logge
     if not objects.valid[current_step + 1 : steps, evaluated].any():
         raise SceneError(f"scene {scene.name} has no evaluated object that is valid after step {current_step}; it must "
                          "have one")
-    track = lambda name: getattr(objects, name)[:steps].T
+    track, origin_m = lambda name: getattr(objects, name)[:steps].T, frame_origin_m(scene, published)
     z_m = track("z_m") if has_levels(scene) else np.zeros_like(track("z_m"))
 
     # The map: lanes by their places among the lanes, as the signals name them.
     road_map = driven_map(scene)
     if not any(len(line) > 1 for line in road_map.road_edges):
         raise SceneError(f"scene {scene.name} has no road edge; realism needs one")
+    shift_m = np.array([*origin_m, 0.0])
     return LoggedScene(
-        poses=Poses(track("x_m"), track("y_m"), z_m, track("heading_rad")), valid=track("valid"), kind=objects.kind,
+        poses=Poses(track("x_m") + origin_m[0], track("y_m") + origin_m[1], z_m, track("heading_rad")),
+        valid=track("valid"), kind=objects.kind,
         size_m=np.stack([objects.length_m, objects.width_m, objects.height_m], axis=1), evaluated=evaluated,
-        road_edges=road_map.road_edges, lanes={lane: resampled_line(line) for lane, line in enumerate(road_map.lanes)},
-        signals=_signals(scene, steps, road_map.lanes), current_step=current_step)
+        road_edges=[line + shift_m for line in road_map.road_edges],
+        lanes={lane: resampled_line(line) + shift_m for lane, line in enumerate(road_map.lanes)},
+        signals=_signals(scene, steps, road_map.lanes, origin_m), current_step=current_step)
 
 
-def _signals(scene: Scene, steps: int, lanes: Sequence[np.ndarray]) -> Signals | None:
+def _signals(scene: Scene, steps: int, lanes: Sequence[np.ndarray], origin_m: np.ndarray) -> Signals | None:
     """The logged lights, one signal for each of their lanes, whose stop point is where the stop line crosses it."""
     controls, places = scene.traffic_controls, np.flatnonzero(scene.roads.kind == ROAD_KIND_CODES["lane"])
     is_logged = (controls.kind == CONTROL_KIND_CODES["light"]) & (np.diff(controls.phase_start) == 0)
@@ -85,7 +97,7 @@ def _signals(scene: Scene, steps: int, lanes: Sequence[np.ndarray]) -> Signals |
     code_of = np.zeros(max(LIGHT_STATE_CODES.values()) + 1, np.int64)
     for name, code in LIGHT_STATE_CODES.items():
         code_of[code] = SIGNAL_CODES[name]
-    points_m = np.array([_stop_point_m(lanes[one], controls.line_m[control].astype(np.float64))
+    points_m = origin_m + np.array([_stop_point_m(lanes[one], controls.line_m[control].astype(np.float64))
                          for one, control in zip(lane.tolist(), owner.tolist(), strict=True)])
     return Signals(lane, code_of[controls.state[:steps, owner]], np.broadcast_to(points_m, (steps, *points_m.shape)))
 
@@ -134,8 +146,12 @@ class RolloutCapture:
         names = (*SIMULATED, "z_m") if state["z_m"].shape[1] else SIMULATED
         self._frames.append({name: state[name][:, :count].copy() for name in names})
 
-    def poses(self, steps: int) -> Poses:
-        """The poses of (worlds, objects, steps), from the step after the first capture on."""
+    def poses(self, steps: int, published: bool = False) -> Poses:
+        """The poses of (worlds, objects, steps), from the step after the first capture on.
+
+        Args:
+            published: as of `logged_scene`.
+        """
         roles, frames = self.roles, self._frames[1 : steps + 1]
         objects = roles.scene.objects
         found = {name: np.zeros((self._batch.num_worlds, objects.count, steps), np.float32)
@@ -144,4 +160,6 @@ class RolloutCapture:
             found[name][:, roles.objects] = np.stack([frame[name] for frame in frames], axis=-1)
         if "z_m" in frames[0]:  # the core's heights are those of the road
             found["z_m"][:, roles.objects] += 0.5 * objects.height_m[roles.objects, None]
+        for name, origin_m in zip(("x_m", "y_m"), frame_origin_m(roles.scene, published), strict=True):
+            found[name] = found[name] + origin_m
         return Poses(**found)

@@ -96,6 +96,8 @@ def test_the_command_writes_the_list_and_the_hardest_scenes(results, tmp_path):
     assert load_hardness(tmp_path / "hard.json") == rows and "hardness of 4 scenes" in output
     saved = [load_scene(one) for one in sorted((tmp_path / "hard").iterdir())]
     assert [scene.name for scene in saved] == [row.scene for row in rows[:2]] and saved[0].generated
+    with pytest.raises(ConfigError, match="--save is '.*hard'; it must be a new or an empty folder"):
+        run("hardness", *files, "--out", str(tmp_path / "hard.json"), "--save", str(tmp_path / "hard"))
     with pytest.raises(ConfigError, match="--count is 5; the results have 4 scenes, so it must be from 1 to 4"):
         run("hardness", *files, "--out", str(tmp_path / "hard.json"), "--count", "5")
 

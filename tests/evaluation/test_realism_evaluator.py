@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from overpass import crossing_logs, overpass
 from samples import sample
 
 from drive_env import Batch, ConfigError, DriveConfig, SceneError, generate_scene
@@ -183,6 +184,39 @@ def test_lights_of_the_log_are_signals_on_their_lanes():
         assert np.hypot(*(line[:, :2] - point).T).min() < 0.26, "half of the distance of two points"
 
 
+def test_heights_of_rollouts_are_those_of_the_roads_that_lie_above_each_other():
+    scene = overpass(6.0, crossing_logs(120), on_bridge=(False, False, True))
+    evaluator = Realism("bridge", {"scenes": scene, "options": {"control": "vehicles"}, **FEW})
+    with Batch(scene, num_worlds=2, config=evaluator.env) as batch:
+        batch.reset(seed=0)
+        capture = RolloutCapture(batch)
+        capture.capture()
+        for _ in range(80):
+            batch.step(np.full_like(batch.actions, 45))
+            capture.capture()
+        found = capture.poses(80)
+    for world in range(2):
+        assert np.abs(found.z_m[world] - scene.objects.z_m[11:91].T).max() < 1e-3
+    log = logged_scene(capture.roles, 10, 80)
+    assert (log.poses.z_m == scene.objects.z_m[:91].T).all() and {line[0, 2] for line in log.road_edges} == {0.0, 6.0}
+
+
+def test_published_scores_take_the_coordinates_of_the_source(logged):
+    """They have a segment from the end of a lane to 0, 0. Without these slips the zero makes no difference."""
+    moved = dataclasses.replace(logged[0], origin_m=np.array([-4000.0, 7000.0]))
+    roles = assign_roles(moved, DriveConfig(control="all", start_step=10))
+    here, there = (logged_scene(roles, 10, 80, published) for published in (False, True))
+    for axis, shift_m in enumerate((-4000.0, 7000.0)):
+        name = ("x_m", "y_m")[axis]
+        assert np.allclose(getattr(there.poses, name), getattr(here.poses, name) + shift_m)
+        for line, other in zip([*here.lanes.values(), *here.road_edges], [*there.lanes.values(), *there.road_edges],
+                               strict=True):
+            assert np.allclose(line[:, axis] + shift_m, other[:, axis])
+    values = [evaluated(scene, "lane", options={"published": published}).metrics["realism_2025"].value
+              for scene in (logged[0], moved) for published in (False, True)]
+    assert values[0] == values[2] and values[3] == pytest.approx(values[2], abs=0.02)
+
+
 def test_a_lane_has_points_at_most_half_a_metre_apart():
     line = np.array([[0.0, 0, 0], [3.1, 0, 1], [3.2, 0, 1], [3.2, 2.0, 1]])
     found = resampled_line(line)
@@ -198,6 +232,7 @@ def test_a_lane_has_points_at_most_half_a_metre_apart():
     (lambda scene: generate_scene("town", seed=0, agents=2), "has no log; an evaluator of type 'realism' needs one"),
     (lambda scene: with_log(scene, lambda track: track[:11]),
      "has 11 frames; with the current step 10 it must have 12 or more"),
+    (lambda scene: with_log(scene, lambda track: track[:8]), "start_step is 10; scene cut_in/0 has 8 frames"),
     (lambda scene: without(scene, slice(11, None)), "has no evaluated object that is valid after step 10"),
     (lambda scene: dataclasses.replace(scene, roads=dataclasses.replace(
         scene.roads, kind=np.where(scene.roads.kind == 3, 2, scene.roads.kind).astype(np.uint8))),
@@ -207,7 +242,7 @@ def test_a_scene_that_cannot_be_compared_is_a_failure_and_has_no_value(logged, c
     found = evaluated([scene, logged[1]], "constant")
     assert found.metrics["realism_2025"].n == 1 and not found.coverage.complete
     assert len(found.failures) == 1 and sentence in found.failures[0].error
-    with pytest.raises(SceneError, match=sentence):
+    with pytest.raises((ConfigError, SceneError), match=sentence):
         evaluated(scene, "constant")
 
 
