@@ -16,7 +16,8 @@ import drive_env
 from drive_env.scenes.generate import GENERATORS
 
 
-COMMANDS = ["demo", "inspect", "convert", "classify", "play", "replay", "gallery", "evaluate", "merge", "bench"]
+COMMANDS = ["demo", "inspect", "convert", "classify", "play", "replay", "gallery", "evaluate", "merge", "hardness",
+            "bench"]
 
 
 def run_alone(*arguments):
