@@ -27,7 +27,8 @@ BOUNDS = ("random", "constant", "replay", "lane")
 
 FIRST = ("realism_2025", "realism_2024", "score", "shows_behaviour", "goal", "collision", "at_fault_collision",
          "offroad", "red_light", "stop_sign", "timeout", "progress", "close_call", "wrong_way_share",
-         "over_speed_share", "mean_speed_mps", "distance_per_infraction_m", "log_divergence_m")
+         "over_speed_share", "hard_braking_share", "comfortable_share", "mean_speed_mps",
+         "distance_per_infraction_m", "nuplan_score", "vmax_score", "log_divergence_m")
 """First metrics of the table, if measured; those that match `FURTHER` follow. The result file has all metrics."""
 
 FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+|realism_\d+_\w+|likelihood_\w+")
