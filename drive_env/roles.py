@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -354,6 +355,19 @@ def _frames_of_steps(scene: Scene, start_step: int, dt_s: float) -> np.ndarray:
     log_frame = start_step + np.arange(count) * frames / steps
     nearest = np.rint(log_frame)
     return np.where(np.abs(log_frame - nearest) < SAME_FRAME_SHARE, nearest, log_frame)
+
+
+def resampled(scene: Scene, dt_s: float) -> Scene:
+    """The scene with its log at another time step, as a config with this `dt_s` plays it; the scene itself at its own.
+
+    Poses between two frames are interpolated, which the scene's report counts; lights keep their states.
+    """
+    if abs(dt_s - scene.dt_s) <= SAME_DT_TOLERANCE * scene.dt_s:
+        return scene
+    log_frame, report = _frames_of_steps(scene, 0, dt_s), deepcopy(scene.report)
+    tracks = vars(_frames_at(scene, log_frame, report))
+    controls = replace(scene.traffic_controls, state=_light_logs_at(scene, 0, log_frame).state)
+    return replace(scene, dt_s=dt_s, objects=replace(scene.objects, **tracks), traffic_controls=controls, report=report)
 
 
 def _light_logs_at(scene: Scene, start_step: int, log_frame: np.ndarray) -> LightLogs:

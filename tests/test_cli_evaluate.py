@@ -130,6 +130,24 @@ def test_sections_that_do_not_fit_are_one_sentence_before_anything_is_played(tex
     assert sentence in str(raised.value)
 
 
+def test_a_file_that_cannot_be_written_is_one_sentence_before_anything_is_played(tmp_path, monkeypatch):
+    monkeypatch.setattr(MultiScenario, "rollout", None)
+    (tmp_path / "result.episodes.csv").mkdir()
+    with pytest.raises(ConfigError, match="--out is '.*result.json'; .*result.episodes.csv cannot be written: "):
+        run("evaluate", "random", "--out", str(tmp_path / "result.json"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="--out is '.*file/results'; it cannot be made: "):
+        run("evaluate", "random", "--evaluator", "multi_scenario", "--evaluator", "human_replay", "--out",
+            str(tmp_path / "file" / "results"))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "result.episodes.csv"]
+
+
+def test_a_sample_of_the_command_may_be_none(tmp_path):
+    (tmp_path / "eval.toml").write_text('[eval.few]\ntype = "multi_scenario"\nsample = 2\n')
+    shown = run("evaluate", "random", "--config", str(tmp_path / "eval.toml"), "--set", "sample=none", "--show")
+    assert json.loads(shown)["sample"] is None
+
+
 def test_an_error_leaves_the_results_of_the_evaluators_before_it(tmp_path):
     path, out = tmp_path / "eval.toml", tmp_path / "results"
     path.write_text(CONFIG + '[eval.logs]\ntype = "human_replay"\ninherits = "quick"\n')

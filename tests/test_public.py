@@ -30,7 +30,7 @@ CANNOT_FAIL = {"Batch.__exit__", "LaneDriver.__init__", "Report.drop", "Report.i
                "SceneError.__init__", "EvalResult.to_dict", "Evaluator.variants", "Evaluator.probe",
                "HumanReplay.probe", "Probe.after_step", "Evaluator.act_maker", "Evaluator.measured",
                "BehaviourClass.probe", "TrafficMatrix.measured", "Evaluator.conditions_of", "Evaluator.policy_under",
-               "Adaptation.conditions_of", "Adaptation.policy_under"}
+               "Adaptation.conditions_of", "Adaptation.policy_under", "Realism.probe", "Realism.measured"}
 """Callables without an invalid argument of the right type."""
 
 

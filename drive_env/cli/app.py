@@ -17,6 +17,7 @@ from . import bench as bench_command
 from . import classification, comparison, conversion, evaluation, inspection, visuals
 from . import demo as demo_command
 from . import gallery as gallery_command
+from . import hardness as hardness_command
 
 SCENE_HELP = (f"A scene file, a folder of them, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a "
               "file that is called town.")
@@ -261,6 +262,23 @@ def compare(
     Runs of the trainer are compared by python -m baselines.compare.
     """
     comparison.run(results)
+
+
+@app.command(short_help="List which scenes are hard for the policies of some results.")
+def hardness(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULT...", help="Results that evaluate --out wrote.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The list of scenes to write (.json), the hardest first.")],
+    count: Annotated[int | None, _number("Number of scenes to show and to save.", min=1, max=100_000,
+                                         show_default="10, or as many as there are")] = None,
+    save: Annotated[Path | None, typer.Option(
+        metavar="FOLDER", help="A folder in which the hardest scenes are saved as .drv files, to evaluate or train on.",
+        show_default="none are saved")] = None,
+) -> None:
+    """List the scenes of one or several results by their hardness.
+
+    It is 1 minus the mean score of the trials in a scene, averaged over the results.
+    """
+    hardness_command.run(results, out, count, save)
 
 
 @app.command(short_help="Measure agent-steps per second of the array API.")

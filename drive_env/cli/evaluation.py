@@ -13,7 +13,7 @@ from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
 from ..evaluation.figures import Figure
-from ..evaluation.result import INCOMPLETE, result_path
+from ..evaluation.result import INCOMPLETE, result_path, rows_file
 from ..policies import Policy, TrainedPolicy
 from . import show
 
@@ -22,12 +22,13 @@ __all__ = ["evaluators", "merge_files", "run"]
 BOUNDS = ("random", "constant", "replay", "lane")
 """Policies that need no training, with which the evaluated one is compared."""
 
-FIRST = ("score", "shows_behaviour", "goal", "collision", "at_fault_collision", "offroad", "red_light", "stop_sign",
-         "timeout", "progress", "close_call", "wrong_way_share", "over_speed_share", "mean_speed_mps",
-         "distance_per_infraction_m", "log_divergence_m")
+FIRST = ("realism_2025", "realism_2024", "score", "shows_behaviour", "goal", "collision", "at_fault_collision",
+         "offroad", "red_light", "stop_sign", "timeout", "progress", "close_call", "wrong_way_share",
+         "over_speed_share", "hard_braking_share", "comfortable_share", "mean_speed_mps",
+         "distance_per_infraction_m", "nuplan_score", "vmax_score", "log_divergence_m")
 """First metrics of the table, if measured; those that match `FURTHER` follow. The result file has all metrics."""
 
-FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+|score_over_\w+")
+FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+|score_over_\w+|realism_\d+_\w+|likelihood_\w+")
 
 
 def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None, control: str | None,
@@ -98,7 +99,7 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
 
 def merge_files(paths: Sequence[Path], out: Path) -> int:
     """Joins results of shards, prints the table of the joined result and writes it; returns the exit code."""
-    checked_path(out, (".json",))
+    _writable(Path(checked_path(out, (".json",))))
     result = merged([load_result(path) for path in paths])
     _print(result, {})
     result.save(out)
@@ -180,9 +181,25 @@ def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
         return [None] * len(chosen)
     if len(chosen) == 1:
         checked_path(out, (".json",))
-        return [out]
+        return [_writable(out)]
     if out.suffix == ".json":
         raise ConfigError(f"--out is {str(out)!r}; for {len(chosen)} evaluators it must be a folder")
     paths = [result_path(out, evaluator.name) for evaluator in chosen]
-    out.mkdir(parents=True, exist_ok=True)
-    return [Path(checked_path(path, (".json",))) for path in paths]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out is {str(out)!r}; it cannot be made: {error.strerror}") from None
+    return [_writable(Path(checked_path(path, (".json",)))) for path in paths]
+
+
+def _writable(path: Path) -> Path:
+    """The result file itself, if it and the file of its rows can be written."""
+    for file in (path, rows_file(path)):
+        is_new = not file.exists()
+        try:
+            file.open("ab").close()
+        except OSError as error:
+            raise ConfigError(f"--out is {str(path)!r}; {file} cannot be written: {error.strerror}") from None
+        if is_new:
+            file.unlink()
+    return path

@@ -6,9 +6,11 @@ from .behaviour_class import BehaviourClass
 from .config import EVALUATORS, evaluator_of, load_sections, resolved_section, runnable
 from .episodes import Episode, Probe, first_episodes
 from .figures import Figure
+from .hardness import SceneHardness, hard_scenes, load_hardness, save_hardness, scene_hardness
 from .human_replay import HumanReplay
 from .manager import EvalManager, Evaluated
 from .multi_scenario import MultiScenario
+from .realism import Realism
 from .result import Coverage, EvalResult, Failure, load_result, merge
 from .robustness import Robustness
 from .settings import EvaluatorConfig
@@ -17,7 +19,8 @@ from .traffic_matrix import TrafficMatrix
 
 __all__ = [
     "EVALUATORS", "Adaptation", "BehaviourClass", "Coverage", "Episode", "EvalManager", "EvalResult", "Evaluated",
-    "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Robustness",
-    "Source", "TrafficMatrix", "evaluator_of", "first_episodes", "load_result", "load_sections", "merge",
-    "resolved_section", "runnable",
+    "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Realism",
+    "Robustness", "SceneHardness", "Source", "TrafficMatrix", "evaluator_of", "first_episodes", "hard_scenes",
+    "load_hardness", "load_result", "load_sections", "merge", "resolved_section", "runnable", "save_hardness",
+    "scene_hardness",
 ]

@@ -17,6 +17,7 @@ from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker,
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
 from .metrics import figures_of_groups, figures_of_rows
+from .probes import Comfort, DrivenScores, Probes
 from .result import Coverage, EvalResult, Failure, sha256_of
 from .rows import joined, rows_of
 from .settings import SCHEDULE, EvaluatorConfig, checked_options
@@ -29,10 +30,10 @@ PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
 class Evaluator:
     """Measures a policy on a list of scenes. A type of evaluator is a subclass that overrides hooks.
 
-    The hooks are `env_overrides`, `conditions`, `conditions_of`, `policy_under`, `sources`, `variants`, `act_maker`,
-    `measured` and `probe`. Whatever they return, each episode is played exactly once, or the result says what was not
-    played; a policy keeps its memory between the trials of an episode; and every figure is computed from all rows at
-    once.
+    The hooks are `env_overrides`, `conditions`, `conditions_of`, `policy_under`, `worlds_at_once`, `sources`,
+    `variants`, `act_maker`, `measured` and `probe`. Whatever they return, each episode is played exactly once, or the
+    result says what was not played; a policy keeps its memory between the trials of an episode; and every figure is
+    computed from all rows at once.
 
     Args:
         name: of the evaluator; together with `seed` it determines which scenes `sample` draws.
@@ -41,7 +42,8 @@ class Evaluator:
     Attributes:
         type: name of the type.
         defaults: settings whose defaults differ from those of `EvaluatorConfig`.
-        options: the options of the type with their defaults. allowed: the values that each may have.
+        options: the options of the type with their defaults. allowed: the values, or the range, that each may have.
+        all_options, all_allowed: the same, of all types; `scores` computes the scores of docs/scores.md of each trial.
 
     Raises:
         ConfigError: a setting is unknown or out of its range.
@@ -50,27 +52,41 @@ class Evaluator:
     type: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, Any]] = {}
     options: ClassVar[Mapping[str, Any]] = {}
-    allowed: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    allowed: ClassVar[Mapping[str, tuple[Any, ...] | range]] = {}
+    all_options: ClassVar[Mapping[str, Any]] = {"scores": False}
+    all_allowed: ClassVar[Mapping[str, tuple[Any, ...] | range]] = {"scores": (True, False)}
 
     def __init__(self, name: str, config: EvaluatorConfig | Mapping[str, Any] | None = None) -> None:
         if not isinstance(name, str) or not name:
             raise ConfigError(f"name is {value_text(name)}; it must be a text of at least one letter")
         self.name = name
+        env = config.get("env") if isinstance(config, Mapping) else None
         if config is None or isinstance(config, Mapping):
             config = EvaluatorConfig.from_dict({**self.defaults, **(config or {})})
         if not isinstance(config, EvaluatorConfig):
             raise ConfigError(f"config is {value_text(config)}; it must be an EvaluatorConfig, or a mapping of its "
                               "fields")
         self.config = config
-        self.chosen = checked_options(self.type, config.options, self.options, self.allowed)
+        self.chosen = checked_options(self.type, config.options, {**self.all_options, **self.options},
+                                      {**self.all_allowed, **self.allowed})
         self.env: DriveConfig = config.env.replace(**PLAYED, **self.env_overrides())
         """The config of the worlds."""
+        if isinstance(env, Mapping):
+            self.check_env(env)
+        if self.chosen["scores"] and self.env.on_goal == "respawn":
+            raise ConfigError("eval.scores is True and env.on_goal is 'respawn'; a drive is scored from its start to "
+                              "its end, so eval.scores must be False, or env.on_goal another response")
 
     # ---- hooks ----
 
     def env_overrides(self) -> dict[str, Any]:
         """Fields of the worlds' config that the type of evaluator sets."""
         return {}
+
+    @property
+    def worlds_at_once(self) -> int | None:
+        """Number of worlds of a batch; None: as many as keep a machine busy."""
+        return None
 
     def sources(self) -> list[Source]:
         """All sources of scenes, before a sample or a shard is taken of them."""
@@ -117,6 +133,26 @@ class Evaluator:
 
     # ---- the evaluation ----
 
+    def check_env(self, env: Mapping[str, Any]) -> None:
+        """Rejects a field of the worlds' config whose value the type would silently replace.
+
+        Args:
+            env: the fields that a user has set.
+
+        Raises:
+            ConfigError: the type, or every evaluation, sets a field to another value.
+        """
+        for field, value in {**PLAYED, **self.env_overrides()}.items():
+            if field in env and env[field] != value:
+                raise ConfigError(f"env.{field} of eval.{self.name} is {value_text(env[field])}; an evaluator of type "
+                                  f"{self.type!r} sets it to {value!r}")
+        conditions = list(self.conditions().values())
+        for field in sorted(set(conditions[0]).intersection(*conditions)):
+            if field in env:
+                values = ", ".join(dict.fromkeys(repr(changes[field]) for changes in conditions))
+                raise ConfigError(f"env.{field} of eval.{self.name} is {value_text(env[field])}; an evaluator of type "
+                                  f"{self.type!r} sets it to each of {values} in turn")
+
     def resolved(self) -> dict[str, Any]:
         """All settings in the types of JSON, with the worlds' config before the changes of `conditions`."""
         return {"name": self.name, "type": self.type, **self.config.to_dict(), "options": self.chosen,
@@ -149,22 +185,31 @@ class Evaluator:
         """
         began, found = time.perf_counter(), resolved(policy)
         run, conditions = _Run(self, shard), self.conditions_of(found)
+        own, given = config_for(found, self.env).to_dict(), self.env.to_dict()
+        policy_env = {name: value for name, value in own.items() if value != given[name]}
         for condition, changes in conditions.items():
             try:
                 env = config_for(found, self.env.replace(**changes))
             except ConfigError as error:  # such as a delay of a vehicle model that has none
-                run.fail(condition, error)
+                run.refuse(condition, error)
                 continue
             act = self.act_maker(policy_maker(self.policy_under(found, condition), self.config.seed), condition)
-            for part in played(run.episodes(condition), act, env, self.config.seed, threads, self.probe, run.failed):
+            for part in played(run.episodes(condition), act, env, self.config.seed, threads, self._probes,
+                               run.failed, self.worlds_at_once):
                 run.add(part)
                 if progress is not None:
                     progress(run.sources_read, len(run.places) * len(conditions))
-        if run.errors and not run.played and not run.stalled:
+        if run.errors and run.places and not run.played and not run.stalled:
             raise run.errors[0]
         if checkpoint is None and isinstance(found, TrainedPolicy):
             checkpoint = found.checkpoint
-        return run.result(policy_name or _name_of(policy), checkpoint, time.perf_counter() - began)
+        return run.result(policy_name or _name_of(policy), policy_env, checkpoint, time.perf_counter() - began,
+                          len(conditions))
+
+    def _probes(self, batch: Batch) -> Probe:
+        """The probe of the type, and those of all types."""
+        scores = [DrivenScores(batch, self.measured)] if self.chosen["scores"] else []
+        return Probes([self.probe(batch), Comfort(batch, self.measured), *scores])
 
 
 class _Run:
@@ -178,7 +223,7 @@ class _Run:
         self.evaluator, self.shard = evaluator, shard
         self.sources = sample_of(evaluator.sources(), evaluator.name, evaluator.config.sample, evaluator.config.seed)
         self.places = part_of(len(self.sources), shard)
-        self.sources_read = self.expected = self.played = self.stalled = self.agent_steps = 0
+        self.sources_read = self.expected = self.played = self.stalled = self.agent_steps = self.refused = 0
         self.play_s = self.policy_s = 0.0
         self.failures: list[Failure] = []
         self.errors: list[Exception] = []
@@ -208,7 +253,7 @@ class _Run:
                     for _ in range(episodes):
                         self.expected += 1
                         yield Episode(place + count * number, variant, place + count * index,
-                                      condition or source.group)
+                                      condition or source.group, source.name)
                         number += 1
 
     def failed(self, episode: Episode, error: Exception) -> None:
@@ -220,10 +265,15 @@ class _Run:
         self.errors.append(error)
         self.failures.append(Failure(scene, f"{type(error).__name__}: {error}"))
 
+    def refuse(self, condition: str, error: Exception) -> None:
+        """Adds a condition that the config does not allow; its episodes are expected, too."""
+        self.refused += 1
+        self.fail(condition, error)
+
     def add(self, part: Played) -> None:
         """Adds the rows of a batch."""
-        heads = [{"scene": episode.scene.name, "scene_key": episode.scene_key, "group": episode.group,
-                  "world": episode.world} for episode in part.episodes]
+        heads = [{"source": episode.source, "scene": episode.scene.name, "scene_key": episode.scene_key,
+                  "group": episode.group, "world": episode.world} for episode in part.episodes]
         measured = self.evaluator.measured(part.batch)
         records = part.records if measured is None else part.records[measured[part.records["agent"]]]
         self._rows.append(rows_of(part.batch, records, heads, part.probe.columns()))
@@ -235,16 +285,19 @@ class _Run:
         self.play_s += part.play_s
         self.policy_s += part.policy_s
 
-    def result(self, policy: str, checkpoint: Mapping[str, Any] | None, total_s: float) -> EvalResult:
-        """The figures of all rows."""
+    def result(self, policy: str, policy_env: Mapping[str, Any], checkpoint: Mapping[str, Any] | None, total_s: float,
+               conditions: int) -> EvalResult:
+        """The figures of all rows. Every one of the `conditions` has as many episodes, also one that was refused."""
+        self.expected += self.refused * (self.expected // (conditions - self.refused))
         evaluator, config, rows = self.evaluator, self.evaluator.hashed(), joined(self._rows)
         index, count = self.shard
         coverage = Coverage(expected=self.expected, played=self.played, unique_scenes=len(self._scenes),
                             stalled=self.stalled, complete=self.played == self.expected and count == 1)
         return EvalResult(
             evaluator=evaluator.name, type=evaluator.type, policy=policy, checkpoint=checkpoint, config=config,
-            config_sha256=sha256_of(config), seed=evaluator.config.seed, metrics=figures_of_rows(rows),
-            groups=figures_of_groups(rows), coverage=coverage, rows=rows, failures=self.failures,
+            policy_env=policy_env, config_sha256=sha256_of(config), seed=evaluator.config.seed,
+            metrics=figures_of_rows(rows), groups=figures_of_groups(rows), coverage=coverage, rows=rows,
+            failures=self.failures,
             seconds={"total": total_s, "play": self.play_s, "policy": self.policy_s}, agent_steps=self.agent_steps,
             shards=(index,), shard_count=count)
 

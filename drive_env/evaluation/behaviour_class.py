@@ -17,6 +17,7 @@ from ..errors import checked_int
 from ..scenes import Scene
 from .base import Evaluator
 from .episodes import Probe
+from .probes import LoggedTrials
 from .sources import Source
 
 
@@ -59,37 +60,18 @@ def _reader(name: str, index: int) -> Callable[[], Sequence[Scene]]:
     return lambda: [_block(name, index - index % WORLDS)[index % WORLDS]]
 
 
-class ShownBehaviours(Probe):
+class ShownBehaviours(LoggedTrials):
     """Whether the subject of each world shows the class of its scene, in each trial."""
 
     def __init__(self, batch: Batch) -> None:
-        self._batch = batch
+        super().__init__(batch)
         self._shown = np.full((batch.num_agents, batch.config.max_trials), np.nan, np.float32)
 
-    def after_reset(self) -> None:
-        """Begins the logs of the first trials."""
-        self._logs = [self._log(world) for world in range(self._batch.num_worlds)]
-        self._ended = np.zeros(self._batch.num_worlds, bool)
-
-    def _log(self, world: int) -> TrialLog:
-        log = TrialLog(self._batch, world)
-        log.capture()
-        return log
-
-    def after_step(self, playing: npt.NDArray[np.bool_]) -> None:
-        """Adds a frame to each log of `playing` worlds, and finds the behaviours of trials that end."""
-        batch = self._batch
-        for world in np.flatnonzero(playing).tolist():
-            agent = world * batch.agents_per_world
-            if self._ended[world]:  # this step was a restart
-                self._logs[world] = self._log(world)
-            else:
-                self._logs[world].capture()
-            self._ended[world] = batch.trial_ended[agent]
-            if self._ended[world]:
-                played = self._logs[world].scene()
-                kind = batch.scenes[batch.scene_index[world]].name.partition("/")[0]
-                self._shown[agent, batch.trial_index[agent]] = played.sdc in subjects(played, kind)
+    def ended(self, world: int, log: TrialLog) -> None:
+        """Finds the behaviours in the `log` of a trial of `world`."""
+        batch, agent, played = self._batch, world * self._batch.agents_per_world, log.scene()
+        kind = batch.scenes[batch.scene_index[world]].name.partition("/")[0]
+        self._shown[agent, batch.trial_index[agent]] = played.sdc in subjects(played, kind)
 
     def columns(self) -> dict[str, npt.NDArray[np.float32]]:
         """`shows_behaviour`, 1 or 0; NaN in trials that did not end."""

@@ -30,16 +30,17 @@ from ..names import check_names, named_arguments
 from ..scenes.generate import CONFIG_OF, TRIAL_STEPS
 from ..scenes.resolve import is_generator
 from .adaptation import Adaptation
-from .base import PLAYED, Evaluator
+from .base import Evaluator
 from .behaviour_class import BehaviourClass
 from .human_replay import HumanReplay
 from .multi_scenario import MultiScenario
+from .realism import Realism
 from .robustness import Robustness
 from .settings import SCHEDULE, EvaluatorConfig
 from .traffic_matrix import TrafficMatrix
 
 EVALUATORS: dict[str, type[Evaluator]] = {kind.type: kind for kind in (
-    MultiScenario, HumanReplay, BehaviourClass, TrafficMatrix, Robustness, Adaptation)}
+    MultiScenario, HumanReplay, BehaviourClass, TrafficMatrix, Robustness, Adaptation, Realism)}
 """The types of evaluators, by name."""
 
 OWN_KEYS = ("type", "inherits", "clean", "eval")
@@ -165,13 +166,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     base = _generator_env(found.get("scenes", EvaluatorConfig().scenes)) if training is None else (
         checked_config(training).to_dict())
     base = _merged(base, CLEAN) if clean else base
-    made = evaluator(name, {**found, "env": _merged(base, env), "options": options})
-
-    # A field that the type or every evaluation sets would silently replace the value of the user.
-    for field, value in {**PLAYED, **made.env_overrides()}.items():
-        if field in env and env[field] != value:
-            raise ConfigError(f"env.{field} of eval.{name} is {value_text(env[field])}; an evaluator of type {kind!r} "
-                              f"sets it to {value!r}")
+    made = evaluator(name, EvaluatorConfig.from_dict({**found, "env": _merged(base, env), "options": options}))
+    made.check_env(env)
     return made
 
 
@@ -240,8 +236,10 @@ def _generator_env(scenes: Any) -> dict[str, Any]:
 
 
 def value_of(text: str) -> Any:
-    """The value in `--set key=value`: an int, a float, true, false, a list in brackets, or else the text."""
+    """The value in `--set key=value`: an int, a float, true, false, none, a list in brackets, or else the text."""
     lowered = text.strip()
+    if lowered == "none":
+        return None
     if lowered in ("true", "false"):
         return lowered == "true"
     if lowered.startswith("[") and lowered.endswith("]"):

@@ -36,12 +36,14 @@ class Episode:
         scene: the scene.
         scene_key: number of the scene: the same for all of its episodes, different for different scenes.
         group: name of the group in whose figures the episode counts, too; "" for none.
+        source: name of the source of the scene, such as its file.
     """
 
     world: int
     scene: Scene
     scene_key: int
     group: str = ""
+    source: str = ""
 
 
 class Probe:
@@ -68,7 +70,8 @@ class Played:
         complete, stalled: (W,) bool, whether all trials of the episode ended; whether they did not within the limit.
         probe: the probe of the batch.
         agent_steps: number of steps in which an agent acted, summed over agents.
-        play_s, policy_s: wall time of the whole batch, and the part of it in the policy.
+        play_s, policy_s: wall time of the whole batch, and of the policy in worlds whose episode had not ended, each
+            world having an equal share of a call.
     """
 
     batch: Batch
@@ -84,7 +87,8 @@ class Played:
 
 def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, seed: int, threads: int = 0,
            probe: Callable[[Batch], Probe] = lambda batch: Probe(),
-           failed: Callable[[Episode, Exception], None] | None = None) -> Iterator[Played]:
+           failed: Callable[[Episode, Exception], None] | None = None,
+           worlds_at_once: int | None = None) -> Iterator[Played]:
     """Plays each episode once and yields the batches as they are done.
 
     Args:
@@ -95,11 +99,12 @@ def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, 
         probe: makes the probe of a batch.
         failed: called with each episode whose scene cannot be played under the config, and with the error; None: the
             error is raised.
+        worlds_at_once: number of consecutive episodes in a batch; None: `WORLDS_AT_ONCE`.
     """
     config, waiting = config.replace(scene_order="cycle"), []
     for episode in episodes:
         waiting.append(episode)
-        if len(waiting) == WORLDS_AT_ONCE:
+        if len(waiting) == (worlds_at_once or WORLDS_AT_ONCE):
             yield from _played(waiting, make_act, config, seed, threads, probe, failed)
             waiting = []
     if waiting:
@@ -159,7 +164,7 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
     while playing.any():
         before = time.perf_counter()
         actions = act(batch)
-        policy_s += time.perf_counter() - before
+        policy_s += (time.perf_counter() - before) * float(playing.mean())  # it acts in worlds that are done, too
         batch.step(actions)
         steps += 1
         agent_steps += int((~batch.invalid_step & playing[batch.world_of_agent]).sum())

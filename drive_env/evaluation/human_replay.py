@@ -22,11 +22,11 @@ class HumanReplay(Evaluator):
 
     Eligible vehicles are those that are agents with `control="vehicles"`. With the option `vehicles` "each", each of
     them is driven in turn in every scene. The metric `log_divergence_m` of a trial is the mean distance from the log
-    over the steps in which the vehicle drove and has a logged position.
+    over the steps in which the vehicle drove and has a logged position. The option `scores` is True by default.
     """
 
     type = "human_replay"
-    options = {"vehicles": "sdc"}
+    options = {"vehicles": "sdc", "scores": True}
     allowed = {"vehicles": ("sdc", "each")}
 
     def env_overrides(self) -> dict[str, Any]:

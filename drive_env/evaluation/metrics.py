@@ -7,6 +7,7 @@ import numpy as np
 from ..reports import PER_TRIAL, QUOTIENTS
 from .figures import Figure, Quantity, figures_of, mean_of, unit_of
 from .rows import Rows, metrics_of
+from .scores import SCORES
 
 CLOSE_S = 0.95
 """A trial has a close call if its smallest time to collision is below this bound, which is that of nuPlan."""
@@ -36,7 +37,8 @@ def figures_of_groups(rows: Rows) -> dict[str, dict[str, Figure]]:
 
 def quantities_of(rows: Rows) -> dict[str, Quantity]:
     """The terms of each figure, by its name."""
-    found = {name: mean_of(rows[name], unit_of(name), ~np.isnan(rows[name])) for name in metrics_of(rows)}
+    found = {name: mean_of(rows[name], SCORES[name].unit if name in SCORES else unit_of(name), ~np.isnan(rows[name]))
+             for name in metrics_of(rows)}
     if "min_time_to_collision_s" in rows:
         found["close_call"] = mean_of(rows["min_time_to_collision_s"] < CLOSE_S, "1")
 

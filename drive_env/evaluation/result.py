@@ -11,6 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import ConfigError, checked_path, value_text
 from ..machine import processor
 from ..version import package_version
@@ -26,7 +28,7 @@ INCOMPLETE = 3
 
 FORM: dict[str, Any] = {
     "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
-    "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str}
+    "policy_env": dict, "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str}
 """Types of the entries that a result is read from, besides those of its rows, coverage, shards and failures."""
 
 
@@ -81,13 +83,16 @@ class EvalResult:
         policy: name of the policy.
         checkpoint: path, sha256, update and steps of a trained policy, as passed to `rollout`; None: none was passed.
         config: the settings of the evaluator, as from `Evaluator.hashed`.
+        policy_env: fields of the worlds' config that differ from `config` for this policy, such as the vehicle model of
+            the policy "replay".
         config_sha256: hash of `config`; results with the same hash can be compared.
         seed: of the worlds.
         metrics: figures by name. groups: the figures of each group, by its name.
         coverage: how many episodes were played.
         rows: one row per trial of each agent, as columns by name.
         failures: what was not played, and why.
-        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy".
+        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy", without its share
+            in worlds whose episode had ended.
         agent_steps: number of steps in which an agent acted, summed over agents.
         shards: indices of the shards in this result. shard_count: number of all shards.
         created: time in UTC, ISO 8601.
@@ -98,6 +103,7 @@ class EvalResult:
     policy: str
     checkpoint: Mapping[str, Any] | None
     config: Mapping[str, Any]
+    policy_env: Mapping[str, Any]
     config_sha256: str
     seed: int
     metrics: Mapping[str, Figure]
@@ -116,6 +122,15 @@ class EvalResult:
         """Time in the policy per agent-step, ms; None without steps."""
         return 1000 * self.seconds["policy"] / self.agent_steps if self.agent_steps else None
 
+    @property
+    def totals(self) -> dict[str, float]:
+        """Numbers of played episodes, of agents and of trials with rows, and the kilometres that these drove."""
+        rows = self.rows
+        agents = set(zip(rows["group"].tolist(), rows["world"].tolist(), rows["agent"].tolist(), strict=True))
+        distance_m = rows["distance_m"].sum(dtype=np.float64) if "distance_m" in rows else 0.0
+        return {"episodes": self.coverage.played, "agents": len(agents), "trials": len(rows["world"]),
+                "distance_km": float(distance_m) / 1000.0}
+
     def to_dict(self, episodes_csv: str | None = None, episodes_sha256: str | None = None) -> dict[str, Any]:
         """The result in the types of JSON, without its rows.
 
@@ -128,10 +143,11 @@ class EvalResult:
             "schema": SCHEMA, "evaluator": self.evaluator, "type": self.type, "created": self.created,
             "package": {"version": package_version(), **_checkout()}, "policy": self.policy,
             "checkpoint": self.checkpoint and dict(self.checkpoint), "config": dict(self.config),
-            "config_sha256": self.config_sha256, "seed": self.seed,
+            "policy_env": dict(self.policy_env), "config_sha256": self.config_sha256, "seed": self.seed,
             "shard": {"played": list(self.shards), "count": self.shard_count}, "metrics": figures(self.metrics),
             "groups": {group: figures(found) for group, found in self.groups.items()},
-            "coverage": self.coverage.to_dict(), "episodes_csv": episodes_csv, "episodes_sha256": episodes_sha256,
+            "coverage": self.coverage.to_dict(), "totals": self.totals, "episodes_csv": episodes_csv,
+            "episodes_sha256": episodes_sha256,
             "seconds": dict(self.seconds), "agent_steps": self.agent_steps, "planning_ms": self.planning_ms,
             "failures": [failure.to_dict() for failure in self.failures],
             "machine": {"cpu": processor()}}
@@ -147,10 +163,15 @@ class EvalResult:
             OSError: a file cannot be written.
         """
         file = Path(checked_path(path, (".json",)))
-        table = file.with_suffix(".episodes.csv")
+        table = rows_file(file)
         write_rows(self.rows, table)
         data = self.to_dict(table.name, _file_sha256(table))
         file.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def rows_file(path: Path) -> Path:
+    """The file of the rows of a result file."""
+    return path.with_suffix(".episodes.csv")
 
 
 def load_result(path: str | Path) -> EvalResult:

@@ -19,8 +19,8 @@ Rows = dict[str, npt.NDArray[Any]]
 """Columns of equal length, by name: those of `HEAD`, then one for each metric, float32."""
 
 HEAD: dict[str, Any] = {
-    "scene": object, "scene_key": np.int64, "group": object, "seed": np.uint64, "world": np.int64, "agent": np.int32,
-    "trial": np.int32, "object_id": np.int64, "kind": object, "outcome": object}
+    "source": object, "scene": object, "scene_key": np.int64, "group": object, "seed": np.uint64,
+    "world": np.int64, "agent": np.int32, "trial": np.int32, "object_id": np.int64, "kind": object, "outcome": object}
 """Names and types of the columns that identify a trial and its outcome."""
 
 ORDER = ("trial", "agent", "world")
@@ -33,7 +33,7 @@ def rows_of(batch: Batch, records: npt.NDArray[np.void], heads: Sequence[Mapping
 
     Args:
         records: from `Batch.trial_records`.
-        heads: for each world of the batch, its values of the columns scene, scene_key, group and world.
+        heads: for each world of the batch, its values of the columns source, scene, scene_key, group and world.
         further: further metrics by name, (agents, trials) float32 each, for the agents of the batch.
     """
     records = records[~records["coplayer"]]
@@ -42,7 +42,7 @@ def rows_of(batch: Batch, records: npt.NDArray[np.void], heads: Sequence[Mapping
     objects = [batch.roles[scene].objects[agent] for scene, agent in zip(records["scene"], own, strict=True)]
     of_scene = [batch.scenes[scene].objects for scene in records["scene"]]
     columns: dict[str, Any] = {
-        name: [heads[world][name] for world in worlds] for name in ("scene", "scene_key", "group", "world")}
+        name: [heads[world][name] for world in worlds] for name in ("source", "scene", "scene_key", "group", "world")}
     columns |= {"seed": [batch.seed] * len(records), "agent": own, "trial": records["trial"],
                 "object_id": [table.id[index] for table, index in zip(of_scene, objects, strict=True)],
                 "kind": [OBJECT_KINDS[int(table.kind[index])] for table, index in zip(of_scene, objects, strict=True)],

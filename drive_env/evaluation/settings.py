@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..config import DriveConfig
-from ..errors import ConfigError, value_text
+from ..errors import ConfigError, checked_int, value_text
 from ..fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting, switch
 from ..per_world import SEED_LIMIT
 from ..scenes import Scene
@@ -85,12 +85,12 @@ class EvaluatorConfig(Checked):
 
 
 def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str, Any],
-                    allowed: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+                    allowed: Mapping[str, tuple[Any, ...] | range]) -> dict[str, Any]:
     """The options of a type of evaluator, completed by its defaults.
 
     Args:
         kind: the type, for error messages. options: the ones that were set. defaults: all options with their defaults.
-        allowed: the values that each option may have.
+        allowed: the values that each option may have, or their range.
 
     Raises:
         ConfigError: there is no such option, or a value is not allowed.
@@ -98,8 +98,11 @@ def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str
     for name, value in options.items():
         if name not in defaults:
             raise ConfigError(f"eval.{name} is {value_text(value)}; an evaluator of type {kind!r} has "
-                              + (f"the options {', '.join(defaults)}" if defaults else "no options"))
-        if value not in allowed[name]:
+                              f"the options {', '.join(defaults)}")
+        bounds = allowed[name]
+        if isinstance(bounds, range):
+            checked_int(f"eval.{name}", value, bounds.start, bounds.stop - 1)
+        elif (type(value), value) not in [(type(one), one) for one in bounds]:  # 1 is no bool
             raise ConfigError(f"eval.{name} is {value_text(value)}; it must be one of "
-                              + ", ".join(map(repr, allowed[name])))
+                              + ", ".join(map(repr, bounds)))
     return {**defaults, **options}

@@ -86,7 +86,7 @@ def _batch(card, scene, seed):
 def _frames(card, scene, seed, width, steps, stride, progress) -> Iterator[np.ndarray]:
     with _batch(card, scene, seed) as batch:
         act = actor(batch, card.policy, seed)
-        picture = Rows(batch, width)
+        picture = StackedViews(batch, width)
         yield (frame := picture.frame())
         for done in range(1, steps + 1):
             batch.step(act())
@@ -100,7 +100,7 @@ def _frames(card, scene, seed, width, steps, stride, progress) -> Iterator[np.nd
             yield frame
 
 
-class Rows:
+class StackedViews:
     """Draws world 0 of a batch without bars; a long road in several rows."""
 
     def __init__(self, batch: Batch, width: int) -> None:

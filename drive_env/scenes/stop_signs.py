@@ -6,11 +6,12 @@ import dataclasses
 
 import numpy as np
 
+from ..binding import lib
 from .lane_links import lane_ends
 from .limits import CONTROL_LIMIT, CONTROL_STATE_LIMIT
 from .scene import CONTROL_KIND_CODES, ROAD_KIND_CODES, LaneGraph, Report, Roads, TrafficControls
 
-LANE_WIDTH_M = 3.5
+LANE_WIDTH_M = lib.DRV_USUAL_LANE_CM / 100
 """Length of a stop line across one lane, where the file has no lane width."""
 
 RIGHT_M = (0.5, 8.0)

@@ -13,7 +13,7 @@
 #include "small_scene.h"
 #include "step/phases.h"
 
-enum { NUM_WORLDS = 3, SCENES = 2, STEPS = 600, ARRAY_LIMIT = 128, TRIAL_STEPS = 12 };
+enum { NUM_WORLDS = 3, SCENES = 2, STEPS = 300, STEPS_PER_RESET = 50, ARRAY_LIMIT = 128, TRIAL_STEPS = 12 };
 /* the variants of the scene in which a vehicle changes lanes, and agents respawn */
 enum { LANE_CHANGES = SCENES, FREE_START, FREE_START_AT_GOAL };
 
@@ -308,8 +308,8 @@ static void check_steps(drv_config config, uint64_t seed, int32_t steps) {
     char message[DRV_MESSAGE_BYTES];
     begin_rollout(&run, config);
     for (int step = 0; step < steps; step++) {
-        const int32_t ages[NUM_WORLDS] = {0, step / 100 % TRIAL_STEPS, 1};
-        if (step % 100 == 0)
+        const int32_t ages[NUM_WORLDS] = {0, step / STEPS_PER_RESET % TRIAL_STEPS, 1};
+        if (step % STEPS_PER_RESET == 0)
             CHECK(drv_batch_reset(run.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
         const drv_action_space space = drv_action_space_of(&config);
         for (int32_t i = 0; i < run.batch->needs.num_agents * space.width; i++)

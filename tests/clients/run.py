@@ -10,7 +10,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,10 +56,11 @@ ENVIRONMENTS = {
 LEFT_OUT = {"AgileRL": "its algorithms do not import after `pip install agilerl`, see docs/clients/others.md"}
 
 
-def run(*command, **how) -> int:
-    """The exit status of a command; its output is not captured."""
-    print("+", *(str(part).replace(f"{ROOT}/", "") for part in command), flush=True)
-    return subprocess.run([str(part) for part in command], check=False, **how).returncode
+def run(output, *command, **how) -> int:
+    """The exit status of a command, which writes itself and all that it prints to the file."""
+    print("+", *(str(part).replace(f"{ROOT}/", "") for part in command), file=output, flush=True)
+    return subprocess.run([str(part) for part in command], check=False, stdout=output, stderr=subprocess.STDOUT,
+                          **how).returncode
 
 
 def wheel() -> Path:
@@ -69,12 +72,12 @@ def wheel() -> Path:
             return made
     folder = HERE / "wheel"
     shutil.rmtree(folder, ignore_errors=True)
-    if run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT):
+    if run(sys.stdout, sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT):
         raise SystemExit("the wheel could not be built")
     return next(folder.glob("*.whl"))
 
 
-def python_of(name: str, wanted: Environment, package: Path) -> Path | None:
+def python_of(name: str, wanted: Environment, package: Path, output) -> Path | None:
     """The Python of an environment with all its packages; None where an install fails."""
     folder, pins = HERE / name, Path(__file__).parent / f"{name}.txt"
     python, stamp = folder / "bin" / "python", folder / "installed.txt"
@@ -82,27 +85,27 @@ def python_of(name: str, wanted: Environment, package: Path) -> Path | None:
     contents = "\n".join((sys.version, wanted.extras, *wanted.packages, pins.read_text()))
     if not stamp.is_file() or stamp.read_text() != contents:
         shutil.rmtree(folder, ignore_errors=True)
-        if run(sys.executable, "-m", "venv", folder) or \
-                run(*install, "pytest", *wanted.packages, f"{package}{wanted.extras}") or \
-                run(python, "-m", "pip", "--disable-pip-version-check", "check"):
+        if run(output, sys.executable, "-m", "venv", folder) or \
+                run(output, *install, "pytest", *wanted.packages, f"{package}{wanted.extras}") or \
+                run(output, python, "-m", "pip", "--disable-pip-version-check", "check"):
             return None
         stamp.write_text(contents)
-    elif run(*install, "--force-reinstall", "--no-deps", package):
+    elif run(output, *install, "--force-reinstall", "--no-deps", package):
         return None
     return python
 
 
-def test(name: str, wanted: Environment, package: Path) -> str:
+def test(name: str, wanted: Environment, package: Path, output) -> str:
     """Installs and tests an environment; returns the line of the report."""
     began = time.monotonic()
-    python = python_of(name, wanted, package)
+    python = python_of(name, wanted, package, output)
     if python is None:
         return "FAILED to install"
     installed = time.monotonic() - began
     pages = [f"tests/test_docs.py::test_every_example_runs_alone[docs/clients/{page}.md]"
              for page in wanted.pages]
     # Not `python -m pytest`, which would find the checkout's drive_env first.
-    failed = run(python.parent / "pytest", "-rs", "-p", "no:cacheprovider", *wanted.tests, *pages, cwd=ROOT,
+    failed = run(output, python.parent / "pytest", "-rs", "-p", "no:cacheprovider", *wanted.tests, *pages, cwd=ROOT,
                  env=os.environ | {"DRIVE_ENV_CLIENTS": " ".join(wanted.promised), "OMP_NUM_THREADS": "1"})
     took = f"installed in {installed:.0f} s, tested in {time.monotonic() - began - installed:.0f} s"
     return f"{'FAILED' if failed else 'passed'}, {took}\n    {versions(python)}"
@@ -118,12 +121,25 @@ def versions(python: Path) -> str:
     return subprocess.run([str(python), "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
 
+def tested(name: str, package: Path) -> tuple[str, str]:
+    """The line of the report on an environment, and what its commands printed."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        report = test(name, ENVIRONMENTS[name], package, output)
+        output.seek(0)
+        return report, output.read()
+
+
 def main() -> None:
     names = sys.argv[1:] or list(ENVIRONMENTS)
     if unknown := [name for name in names if name not in ENVIRONMENTS]:
         raise SystemExit(f"no environment is called {unknown[0]}; there are {', '.join(ENVIRONMENTS)}")
     package = wheel()
-    report = {name: test(name, ENVIRONMENTS[name], package) for name in names}
+    report = {}
+    # Side by side, since each installs and tests in one process; what one printed appears when it ends.
+    with ThreadPoolExecutor() as pool:
+        for name, (line, output) in zip(names, pool.map(lambda name: tested(name, package), names)):
+            print(output, end="", flush=True)
+            report[name] = line
     print("\nclients:")
     for name, result in report.items():
         print(f"  {name}: {result}")

@@ -58,6 +58,10 @@ class Build(NamedTuple):
 BUILDS = tuple(Build(*parts) for parts in
                ((compiler, level, name) for compiler in COMPILERS for level in LEVELS for name in SETS))
 
+HALF_OF_BUILDS = tuple(build for build in BUILDS if (COMPILERS.index(build.compiler) + LEVELS.index(build.level) +
+                                                     SETS.index(build.instruction_set)) % 2 == 0)
+"""Every compiler with every level, and each of both with every instruction set: any two of the three together."""
+
 
 class CrossBuild(NamedTuple):
     """One way to compile the core for another processor, system or C library, and what runs the program here."""

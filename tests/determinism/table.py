@@ -1,8 +1,9 @@
 """Are the bytes the same everywhere? Runs every rollout of golden.py in every build and every way; lists differences.
 
 `python tests/determinism/table.py [--ways] [--builds] [--share N]`, or `make determinism`; exits with 1 where a byte
-differs. With --share N, each build or way runs every Nth rollout, and the next one starts with the rollout after: all
-rollouts run, but not in every build and way.
+differs. With --share N, each way runs every Nth rollout, and the next one starts with the rollout after: all rollouts
+run, but not in every way. Compiling takes longer than running, so that half of the builds, in which any two of
+compiler, level and instruction set come together, run twice as many rollouts each.
 Builds and ways that this machine cannot run are listed with the reason.
 """
 
@@ -57,6 +58,12 @@ def rollouts_of(row: int, share: int) -> list[str]:
 # ---- builds ----
 
 
+def builds_of(share: int) -> list[tuple]:
+    """(build, its rollouts) of every build that the table has with this share."""
+    chosen = builds.BUILDS if share == 1 else builds.HALF_OF_BUILDS
+    return [(build, rollouts_of(row, max(share // 2, 1))) for row, build in enumerate((*chosen, *builds.CROSS_BUILDS))]
+
+
 def compare_build(hashes: dict[str, dict[str, str] | None]) -> Verdict:
     """Compares the hashes of a build with the golden ones."""
     known = json.loads(golden.FILE.read_text())
@@ -84,12 +91,12 @@ def build_rows(share):
                                            f"{len(here)} rollouts")
     # Two at a time: compiling uses several processes, running one only.
     with ThreadPoolExecutor(2) as pool:
-        kinds = [(build, builds.hashes_of_build, (build.compiler, build.level, build.instruction_set))
-                 for build in builds.BUILDS]
-        kinds += [(build, builds.hashes_of_cross_build, (build.compiler, build.level, build.platform))
-                  for build in builds.CROSS_BUILDS]
-        verdicts = [(cells, pool.submit(try_build, build, hashes, rollouts_of(row, share)))
-                    for row, (build, hashes, cells) in enumerate(kinds)]
+        verdicts = []
+        for build, rollouts in builds_of(share):
+            is_cross = isinstance(build, builds.CrossBuild)
+            hashes = builds.hashes_of_cross_build if is_cross else builds.hashes_of_build
+            cells = build.compiler, build.level, build.platform if is_cross else build.instruction_set
+            verdicts.append((cells, pool.submit(try_build, build, hashes, rollouts)))
         for cells, verdict in verdicts:
             yield cells, verdict.result()._replace(**({} if share == 1 else NOT_COMPARABLE))
 
@@ -146,7 +153,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--builds", action="store_true", help="builds of the core alone")
     parser.add_argument("--ways", action="store_true", help="ways of stepping alone")
-    parser.add_argument("--share", type=int, default=1, metavar="N", help="run one rollout in N in each (default: 1)")
+    parser.add_argument("--share", type=int, default=1, metavar="N",
+                        help="run one rollout in N in each way, one in N/2 in half of the builds (1, the default: all)")
     chosen = parser.parse_args()
     if not 1 <= chosen.share <= len(golden.ROLLOUTS):
         parser.error(f"--share is {chosen.share}; it must be from 1 to {len(golden.ROLLOUTS)}")

@@ -32,10 +32,18 @@ def test_the_way_a_rollout_is_stepped_changes_no_byte(name, rollout):
 
 @pytest.mark.parametrize("share", [1, 2, 8])
 def test_a_share_of_the_table_has_every_rollout_in_several_builds_and_ways(share):
-    for rows in (len(builds.BUILDS), len(WAYS)):
-        ran = Counter(rollout for row in range(rows) for rollout in table.rollouts_of(row, share))
+    own = [rollouts for build, rollouts in table.builds_of(share) if build in builds.BUILDS]
+    for rows in (own, [table.rollouts_of(row, share) for row in range(len(WAYS))]):
+        ran = Counter(rollout for rollouts in rows for rollout in rollouts)
         assert set(ran) == set(ROLLOUTS)
-        assert min(ran.values()) >= rows // share >= 2
+        assert min(ran.values()) >= len(builds.BUILDS) // share >= 2
+
+
+def test_any_compiler_level_and_instruction_set_come_together_in_half_of_the_builds():
+    assert len(builds.HALF_OF_BUILDS) == len(builds.BUILDS) // 2
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        pairs = {(build[one], build[other]) for build in builds.HALF_OF_BUILDS}
+        assert pairs == {(build[one], build[other]) for build in builds.BUILDS}
 
 
 def test_another_seed_gives_other_bytes():

@@ -5,7 +5,7 @@ import pytest
 
 from drive_env import Batch, ConfigError, DriveConfig
 from drive_env.behaviours import BEHAVIOURS
-from drive_env.evaluation import BehaviourClass, Robustness, TrafficMatrix, merge
+from drive_env.evaluation import BehaviourClass, HumanReplay, Robustness, TrafficMatrix, evaluator_of, merge
 from drive_env.evaluation import behaviour_class as behaviour_module
 from drive_env.evaluation.figures import figures_of
 from drive_env.evaluation.metrics import quantities_of
@@ -137,3 +137,18 @@ def test_a_level_that_the_config_does_not_allow_is_a_failure_and_the_others_are_
     assert "with observation.partners 0 it must be 0" in found.failures[0].error
     assert set(found.groups) == {"clean", "phantom_braking=0.5", "phantom_braking=1", "action_delay_steps=1",
                                  "action_delay_steps=2", "action_delay_steps=4"}
+    assert found.coverage.expected == 3 * (1 + 2 + 2 + 3 + 3 + 2) and found.coverage.played == 3 * (1 + 2 + 3)
+    assert not found.coverage.complete
+
+
+@pytest.mark.parametrize("kind, env, sentence", [
+    (TrafficMatrix, {"control": "all"}, "env.control of eval.own is 'all'; .* of type 'traffic_matrix' sets it to each "
+     "of 'sdc', 'vehicles' in turn"),
+    (TrafficMatrix, {"others": "idm"}, "sets it to each of 'replay', 'static', 'idm' in turn"),
+    (HumanReplay, {"control": "vehicles"}, "env.control of eval.own is 'vehicles'; .* sets it to 'sdc'"),
+    (Robustness, {"detailed_metrics": False}, "env.detailed_metrics of eval.own is False; .* sets it to True")])
+def test_a_value_that_the_type_would_replace_is_an_error(kind, env, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        kind("own", {"env": env})
+    with pytest.raises(ConfigError, match=sentence):
+        evaluator_of("own", {"type": kind.type, "env": env})

@@ -87,7 +87,7 @@ def test_siblings_share_nothing_with_each_other_or_their_parent():
     ({"env": 3}, "env of eval.a is 3; it must be a table"), ({"clean": 1}, "clean of eval.a is 1; it must be true"),
     ({"type": "human_replay", "env": {"control": "all"}},
      "env.control of eval.a is 'all'; an evaluator of type 'human_replay' sets it to 'sdc'"),
-    ({"eval": {"vehicle": 1}}, "eval.vehicle is 1; an evaluator of type 'multi_scenario' has no options")])
+    ({"eval": {"vehicle": 1}}, "eval.vehicle is 1; an evaluator of type 'multi_scenario' has the options scores")])
 def test_a_key_that_does_not_fit_is_one_sentence(section, sentence):
     with pytest.raises(ConfigError, match=sentence):
         evaluator_of("a", resolved_section("a", {"a": {"type": "multi_scenario", **section}}))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,44 @@ def test_an_episode_that_never_ends_is_counted_as_stalled(monkeypatch):
     found = MultiScenario("slow", config).rollout("constant")
     assert found.coverage.stalled == 3 - found.coverage.played > 0 and not found.coverage.complete
     assert found.coverage.unique_scenes == len(set(found.rows["world"].tolist())) == found.coverage.played
+
+
+def test_planning_time_leaves_out_worlds_that_are_through():
+    """Two worlds, one of which is through after 20 steps; the policy measures its own time."""
+    spent_s = []
+
+    def slow(batch):
+        began = time.perf_counter()
+        time.sleep(0.002)
+        spent_s.append(time.perf_counter() - began)
+        return np.full(batch.num_agents, 45)
+
+    scenes = behaviour_scenes("cut_in", (0, 1))
+    tracks = ("x_m", "y_m", "z_m", "heading_rad", "vx_mps", "vy_mps", "valid")
+    objects = scenes[0].objects
+    short = dataclasses.replace(objects, **{name: getattr(objects, name)[:21] for name in tracks})
+    ignore = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
+    config = {"scenes": [dataclasses.replace(scenes[0], objects=short), scenes[1]], "env": ignore}
+    found = HumanReplay("logs", {**config, "options": {"scores": False}}).rollout(slow)
+    assert sorted(found.rows["trial_length"].tolist()) == [20, len(spent_s)] and len(spent_s) > 100
+    expected_s = sum(spent_s[:20]) + sum(spent_s[20:]) / 2
+    assert found.seconds["policy"] == pytest.approx(expected_s, rel=0.1)
+    assert found.planning_ms == pytest.approx(1000 * expected_s / (20 + len(spent_s)), rel=0.1)
+
+
+def test_what_a_policy_changes_in_the_worlds_is_in_its_result():
+    """The hash is that of the settings, so that results can be compared."""
+    evaluator = HumanReplay("logs", {"scenes": behaviour_scenes("cut_in", (0,))})
+    logged, constant = evaluator.rollout("replay"), evaluator.rollout("constant")
+    assert logged.config_sha256 == constant.config_sha256 and constant.policy_env == {}
+    assert logged.policy_env["dynamics"]["model"] == "state" and logged.policy_env["action_type"] == "continuous"
+    assert logged.config["env"]["dynamics"]["model"] != "state"
+
+
+def test_totals_count_what_has_rows():
+    found = small(episodes=2, env={"trial_steps": 40, "max_trials": 3}).rollout("random")
+    assert found.totals == {"episodes": 10, "agents": 40, "trials": 120,
+                            "distance_km": pytest.approx(found.metrics["distance_m"].value * 120 / 1000, rel=1e-6)}
 
 
 # ---- what cannot be played ----
@@ -197,8 +236,8 @@ def test_a_saved_result_is_read_back_with_every_bit(tmp_path):
     (lambda path: path.write_text('{"schema": 2}'), "its schema is 2; it must be 1"),
     (lambda path: path.write_text('{"schema": 1}'), "it lacks 'episodes_csv'"),
     (lambda path: path.with_suffix(".episodes.csv").unlink(), "rows of a result cannot be read"),
-    (lambda path: path.with_suffix(".episodes.csv").write_text("scene,world\n"), "its columns must begin with scene"),
-    (lambda path: path.with_suffix(".episodes.csv").write_text(""), "its columns must begin with scene")])
+    (lambda path: path.with_suffix(".episodes.csv").write_text("scene,world\n"), "its columns must begin with source"),
+    (lambda path: path.with_suffix(".episodes.csv").write_text(""), "its columns must begin with source")])
 def test_a_damaged_result_is_one_sentence(damage, sentence, tmp_path):
     path = tmp_path / "result.json"
     small(scene_count=1).rollout("random").save(path)
@@ -265,7 +304,8 @@ def test_the_hash_of_a_config_is_that_of_its_canonical_json():
 @pytest.mark.parametrize("config, sentence", [
     ({"scene": "town"}, "EvaluatorConfig has no field 'scene'; did you mean scenes"),
     ({"scenes": []}, r"scenes is \(\); it must be a generator's name"), ({"episodes": 0}, "episodes is 0; it must be"),
-    ({"options": {"vehicles": "sdc"}}, "eval.vehicles is 'sdc'; an evaluator of type 'multi_scenario' has no options"),
+    ({"options": {"vehicles": "sdc"}},
+     "eval.vehicles is 'sdc'; an evaluator of type 'multi_scenario' has the options scores"),
     ({"env": {"trial_steps": 0}}, "trial_steps is 0"), ("town", "config is 'town'; it must be an EvaluatorConfig")])
 def test_a_setting_that_does_not_fit_is_one_sentence(config, sentence):
     with pytest.raises(ConfigError, match=sentence):

@@ -1,7 +1,8 @@
 """How do tests build the C core without the package's own build? From its sources, with its own flags.
 
 What is made of files of this checkout is kept in build/core, for the other processes and for later sessions, until a C
-file changes. Everything else is deleted at the end of the session.
+file changes. Everything else is deleted at the end of the session. `python tests/helpers/build_core.py`, or `make
+test-cores`, compiles in advance what takes longest; any Python runs it, without a package.
 """
 
 from __future__ import annotations
@@ -234,3 +235,15 @@ def _run(command):
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise BuildError(f"{' '.join(command)}\n{done.stderr}")
+
+
+def main() -> None:
+    for flags in (ADDRESS, PLAIN, THREAD):
+        if compiler := working_compiler(flags):
+            core_objects(compiler, flags)
+    if fuzzer_works():
+        core_objects("clang", COVERED)
+
+
+if __name__ == "__main__":
+    main()

@@ -68,7 +68,17 @@ enum {
     /* Gap of an agent that no vehicle came near in a trial; the largest gap. */
     DRV_FARTHEST_GAP_M = 50,
     /* Distance between the axles of a vehicle, in percent of its length: the mean of common passenger cars. */
-    DRV_WHEELBASE_PERCENT = 60
+    DRV_WHEELBASE_PERCENT = 60,
+    /* The width of a lane whose scene has none: that of common urban and rural lanes. */
+    DRV_USUAL_LANE_CM = 350,
+    /* Distance by which a lane seems farther away per unit of 1 - cos(heading error). A lane against the heading seems
+     * 2 m farther, so an agent that drives well inside its own lane never has the opposite one. */
+    DRV_LANE_TURN_COST_CM = 100,
+    /* Who is at fault in a collision: a vehicle up to the first speed stands; it runs into one in front if the two
+     * approach faster than the second; it changes lanes if it moves to a side faster than the third. */
+    DRV_FAULT_STANDING_CMPS = 5,
+    DRV_FAULT_CLOSING_CMPS = 50,
+    DRV_FAULT_SIDEWAYS_CMPS = 30
 };
 
 /* Headings are wrapped to [-pi, pi), which would lose precision with far larger ones. */

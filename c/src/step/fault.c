@@ -9,17 +9,12 @@
 #include "step/lane.h"
 #include "step/vehicle_box.h"
 
-/* Slower than this, a vehicle stands. */
-static const float fault_standing_mps = 0.05f;
+static const float fault_standing_mps = DRV_FAULT_STANDING_CMPS / 100.0f;
+static const float run_into_mps = DRV_FAULT_CLOSING_CMPS / 100.0f;
+static const float lane_change_mps = DRV_FAULT_SIDEWAYS_CMPS / 100.0f;
 
 /* Cosines of 150 and 60 degrees: a vehicle at a larger bearing is behind, at a smaller one in front. */
 static const float behind_cos = -0.8660254f, in_front_cos = 0.5f;
-
-/* The agent runs into a vehicle in front if the two approach each other faster than this. */
-static const float run_into_mps = 0.5f;
-
-/* An agent that moves to a side of its lane faster than this is changing lanes: 0.3 m in one second. */
-static const float lane_change_mps = 0.3f;
 
 static bool stands(const drv_world *world, int32_t vehicle) {
     return fabsf(world->speed_mps[vehicle]) <= fault_standing_mps;

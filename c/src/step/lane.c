@@ -7,12 +7,8 @@
 #include "step/height.h"
 #include "step/phases.h"
 
-/* Metres by which a lane seems farther away per unit of 1 - cos(heading error). A lane against the heading seems 2 m
- * farther, so an agent that drives well inside its own lane never has the opposite one. */
-static const float lane_turn_cost_m = 1.0f;
-
-/* The width of a lane whose scene has none: that of common urban and rural lanes. */
-static const float usual_lane_width_m = 3.5f;
+static const float lane_turn_cost_m = DRV_LANE_TURN_COST_CM / 100.0f;
+static const float usual_lane_width_m = DRV_USUAL_LANE_CM / 100.0f;
 
 /* The pose of an agent relative to a segment of a centre line. */
 typedef struct lane_pose {

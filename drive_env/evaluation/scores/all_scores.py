@@ -12,7 +12,7 @@ from ...errors import ConfigError, value_text
 from ...names import named_arguments
 from .bench2drive import bench2drive_score_of
 from .collision_times import nuplan_time_to_collision
-from .comfort import COMFORT_BOUNDS, comfortable_steps
+from .comfort import COMFORT_BOUNDS, ComfortSignals, comfortable_steps
 from .commonroad import COSTS, commonroad_costs_of
 from .drive import Drive
 from .driven_scene import DrivenScene
@@ -39,7 +39,7 @@ SCORES: Mapping[str, Score] = MappingProxyType({
     "collisions": Score("1", "number of objects with which a contact began"),
     "at_fault_collision": Score("1", "1 if a collision was at fault by the rule of behavior-bench"),
     "at_fault_collision_nuplan": Score("1", "1 if a collision was at fault by the rule of nuPlan"),
-    "max_collision_change_mps": Score(
+    "max_collision_delta_v_mps": Score(
         "m/s", "largest change of velocity (delta-v) in a collision; 0 without one"),
     "offroad": Score("1", "1 if the box began to overlap a road edge"),
     "red_lights": Score("1", "number of red lights that it ran, from the `DrivenScene`"),
@@ -130,6 +130,7 @@ def _driving(drive: Drive, collisions: Sequence[Collision], time_s: np.ndarray) 
     contacts = int(drive.overlap_onsets.any(axis=1).sum())
     onto_edge = int((drive.on_edge[1:] & ~drive.on_edge[:-1]).sum())
     distance_m = float(np.abs(drive.speed_mps[1:]).sum()) * drive.dt_s
+    hard_braking_share, comfortable_share = comfort_shares(drive.comfort)
     against = drive.speed_mps * drive.places.cos_error < 0.0
     return {
         "driving_time_s": drive.duration_s, "distance_m": distance_m,
@@ -137,14 +138,18 @@ def _driving(drive: Drive, collisions: Sequence[Collision], time_s: np.ndarray) 
         "collisions": float(len(collisions)),
         "at_fault_collision": float(any(one.at_fault_by_bearing for one in collisions)),
         "at_fault_collision_nuplan": float(any(one.at_fault for one in collisions)),
-        "max_collision_change_mps": max((one.change_mps for one in collisions), default=0.0),
+        "max_collision_delta_v_mps": max((one.delta_v_mps for one in collisions), default=0.0),
         "offroad": float(onto_edge > 0), "red_lights": float(drive.scene.red_lights),
         "stop_signs": float(drive.scene.stop_signs),
         "infractions": float(contacts + onto_edge + drive.scene.red_lights + drive.scene.stop_signs),
         "wrong_way_share": float(against.mean()), "over_speed_share": float((drive.over_speed_mps > 0.0).mean()),
-        "hard_braking_share": float((drive.comfort.longitudinal_mps2 < HARD_BRAKING_MPS2).mean()),
-        "low_time_to_collision_share": float((time_s < LEAST_TIME_S).mean()),
-        "comfortable_share": float(comfortable_steps(drive.comfort).mean())}
+        "hard_braking_share": hard_braking_share,
+        "low_time_to_collision_share": float((time_s < LEAST_TIME_S).mean()), "comfortable_share": comfortable_share}
+
+
+def comfort_shares(signals: ComfortSignals) -> tuple[float, float]:
+    """The shares of steps with hard braking, and of comfortable steps."""
+    return (float((signals.longitudinal_mps2 < HARD_BRAKING_MPS2).mean()), float(comfortable_steps(signals).mean()))
 
 
 def _waymax(metrics: WaymaxMetrics) -> dict[str, float]:

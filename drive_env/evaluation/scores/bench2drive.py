@@ -76,9 +76,9 @@ def bench2drive_score_of(drive: Drive, collisions: Sequence[Collision]) -> Bench
 
 
 def _route_completion(drive: Drive) -> float:
-    if drive.way_m is None:
+    if drive.reference_path_m is None:
         return 1.0
-    whole_m, done_m = length_m(drive.way_m), float(np.fmax.reduce(drive.along_way_m, initial=0.0))
+    whole_m, done_m = length_m(drive.reference_path_m), float(np.fmax.reduce(drive.along_path_m, initial=0.0))
     return 1.0 if whole_m - done_m <= ARRIVED_M else done_m / whole_m
 
 

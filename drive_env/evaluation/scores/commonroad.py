@@ -11,7 +11,7 @@ import numpy as np
 from ...binding import lib
 from ...names import named_arguments
 from ...realism.boxes import signed_distance
-from .drive import Drive
+from .drive import SLOW_MPS, Drive
 from .driven_scene import DrivenScene
 
 COSTS: Mapping[str, Mapping[str, float]] = MappingProxyType({
@@ -25,8 +25,6 @@ COSTS: Mapping[str, Mapping[str, float]] = MappingProxyType({
 """The weights of the partial costs of each cost function, as in commonroad-drivability-checker."""
 
 WHEELBASE_SHARE = lib.DRV_WHEELBASE_PERCENT / 100
-SLOW_MPS = 0.6
-"""Below it the wheel angle counts as 0, since the motion does not show it."""
 
 DISTANCE_WEIGHT_PER_M = 0.2
 

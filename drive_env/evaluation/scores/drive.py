@@ -15,10 +15,13 @@ from .comfort import ComfortSignals, comfort_signals
 from .driven_scene import DrivenScene
 from .lane_places import (
     CLEARANCE_M, LanePlaces, Segments, by_line, chunks, half_width_m, lane_places, segments_of_lines)
-from .progress import places_along, way_of
+from .progress import places_along, reference_path_of
 
 AXLE_SHARE = 0.5 * lib.DRV_WHEELBASE_PERCENT / 100
 """From the centre of a vehicle to its rear axle, as a share of its length: that of the core's vehicle models."""
+
+SLOW_MPS = 0.6
+"""Below it the motion of a vehicle does not show its wheel angle: wheel angle and curvature count as 0."""
 
 TOUCHING_M = 1e-4
 """Boxes that are nearer to each other count as overlapping: positions in float32 have errors of this size."""
@@ -72,16 +75,16 @@ class Drive:
         return (len(self.x_m) - 1) * self.dt_s
 
     @cached_property
-    def way_m(self) -> np.ndarray | None:
+    def reference_path_m(self) -> np.ndarray | None:
         """(p, 2) the reference path, along which progress counts; None without one."""
-        return way_of(self.scene)
+        return reference_path_of(self.scene)
 
     @cached_property
-    def along_way_m(self) -> np.ndarray:
+    def along_path_m(self) -> np.ndarray:
         """(t,) metres along the reference path; NaN where the ego is too far from it, and without one."""
-        if self.way_m is None:
+        if self.reference_path_m is None:
             return np.full(len(self.x_m), np.nan)
-        return places_along(self.way_m, self.x_m, self.y_m)
+        return places_along(self.reference_path_m, self.x_m, self.y_m)
 
     @cached_property
     def comfort(self) -> ComfortSignals:

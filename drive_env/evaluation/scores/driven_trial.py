@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from ...behaviours import TrialLog, TrialMotion
+from ...config import GOAL_RESPONSES
 from ...errors import ConfigError, a_type, checked_int
 from ...names import named_arguments
 from ...native import native_scene
@@ -14,7 +16,6 @@ from ...roles import Roles
 from ...routes import lane_route
 from ...scenes import Scene
 from ...scenes.scene import TrafficControls
-from .drive import Drive
 from .driven_scene import DrivenScene
 from .line_crossings import violations_of
 from .scene_map import driven_map, has_levels
@@ -70,8 +71,8 @@ def driven_trial(log: TrialLog, agent: SupportsIndex = 0) -> DrivenScene:
     roles, motion, config = log.roles, log.motion(), log.batch.config
     ego = checked_int("agent", agent, 0, roles.num_agents - 1)
     if config.on_goal == "respawn":
-        raise ConfigError("on_goal is 'respawn'; a drive is scored from its start to its end, so it must be another "
-                          "response")
+        raise ConfigError("on_goal is 'respawn'; a drive is scored from its start to its end, so it must be one of "
+                          + ", ".join(repr(one) for one in GOAL_RESPONSES if one != "respawn"))
     objects, own = roles.scene.objects, roles.objects
     expert_m = _expert_m(roles, int(own[ego]))
     speed_mps, valid = _with_last_steps(motion, roles.dt_s)
@@ -92,14 +93,13 @@ def _driven(controls: TrafficControls | None, light: np.ndarray, **tracks: Any) 
     driven = DrivenScene(**tracks)
     if controls is None or not controls.count:
         return driven
-    return DrivenScene(**tracks, **violations_of(Drive(driven), controls, light)._asdict())
+    return replace(driven, **violations_of(driven, controls, light)._asdict())
 
 
 def _with_last_steps(motion: TrialMotion, dt_s: float) -> tuple[np.ndarray, np.ndarray]:
     """Speeds and validity of all vehicles, in which agents still move in the step of the event that halts them.
 
-    The core sets their speed to 0 in that step, and removes some of them from the map. Here the speed is the one to
-    which a constant acceleration over the step leads, given the distance driven.
+    The core sets their speed to 0 in that step, and removes some of them from the map.
     """
     speed_mps, valid = motion.speed_mps.astype(np.float64), motion.present.copy()
     for agent in range(motion.driving.shape[1]):
@@ -108,9 +108,18 @@ def _with_last_steps(motion: TrialMotion, dt_s: float) -> tuple[np.ndarray, np.n
             before_mps = speed_mps[frame - 1, agent]
             moved_m = np.hypot(*(getattr(motion, name)[frame, agent] - getattr(motion, name)[frame - 1, agent]
                                  for name in ("x_m", "y_m")))
-            speed_mps[frame, agent] = np.copysign(max(2.0 * moved_m / dt_s - abs(before_mps), 0.0), before_mps)
+            speed_mps[frame, agent] = event_speed_mps(before_mps, moved_m, dt_s)
             valid[frame, agent] = True
     return speed_mps, valid
+
+
+def event_speed_mps(before_mps: Any, moved_m: Any, dt_s: Any) -> np.ndarray:
+    """The speed to which a constant acceleration over a step leads, from the speed before it and the distance driven,
+    numbers or arrays.
+
+    The core sets the speed of a vehicle to 0 in the step of an event that stops or removes it.
+    """
+    return np.copysign(np.maximum(2.0 * moved_m / dt_s - np.abs(before_mps), 0.0), before_mps)
 
 
 def _expert_m(roles: Roles, own: int) -> np.ndarray | None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...binding import lib
 from ...names import named_arguments
 from ...realism.boxes import Boxes
 from ...scenes.scene import OBJECT_KIND_CODES
@@ -17,14 +18,14 @@ from .boxes import boxes_overlap
 from .drive import TOUCHING_M, Drive
 from .driven_scene import DrivenScene
 
-STANDING_MPS = 0.05
+STANDING_MPS = lib.DRV_FAULT_STANDING_CMPS / 100
 BEHIND_COS, IN_FRONT_COS = float(np.cos(np.radians(150.0))), 0.5
 """Cosines of bearings of 150 and 60 degrees."""
 
-RUN_INTO_MPS = 0.5
+RUN_INTO_MPS = lib.DRV_FAULT_CLOSING_CMPS / 100
 """The ego runs into an object in front if the two approach each other faster than this."""
 
-LANE_CHANGE_MPS = 0.3
+LANE_CHANGE_MPS = lib.DRV_FAULT_SIDEWAYS_CMPS / 100
 """An ego that moves to a side of its lane faster than this is changing lanes."""
 
 VULNERABLE = tuple(OBJECT_KIND_CODES[name] for name in ("pedestrian", "cyclist"))
@@ -39,7 +40,7 @@ class Collision(NamedTuple):
         kind: code of its kind.
         at_fault: whether it is the fault of the ego by the rule of nuPlan.
         at_fault_by_bearing: whether it is by the rule of behavior-bench.
-        change_mps: change of the velocity of the ego (delta-v), as in a perfectly inelastic collision of equal masses.
+        delta_v_mps: change of the velocity of the ego (delta-v), as in a perfectly inelastic collision of equal masses.
     """
 
     step: int
@@ -47,7 +48,7 @@ class Collision(NamedTuple):
     kind: int
     at_fault: bool
     at_fault_by_bearing: bool
-    change_mps: float
+    delta_v_mps: float
 
 
 @named_arguments
@@ -72,7 +73,7 @@ def collisions_of(drive: Drive) -> list[Collision]:
             continue
         kind = int(drive.scene.kind[index])
         found.append(Collision(step + drive.scene.ego_steps.start, index, kind, _by_bumper(drive, step, other),
-                               _by_bearing(drive, step, other, kind), _change_mps(drive, step, other)))
+                               _by_bearing(drive, step, other, kind), _delta_v_mps(drive, step, other)))
     return found
 
 
@@ -130,7 +131,7 @@ def _changes_lanes(drive: Drive, step: int) -> bool:
     return bool(drive.over_border[step] and aside_mps > LANE_CHANGE_MPS)
 
 
-def _change_mps(drive: Drive, step: int, other: int) -> float:
+def _delta_v_mps(drive: Drive, step: int, other: int) -> float:
     own, theirs = drive.speed_mps[step], drive.other_speed_mps[step, other]
     turn_rad = drive.heading_rad[step] - drive.other_heading_rad[step, other]
     return 0.5 * float(np.sqrt(max(own**2 + theirs**2 - 2.0 * own * theirs * np.cos(turn_rad), 0.0)))

@@ -13,11 +13,10 @@ from .driven_scene import DrivenMap
 REACH_M = float(lib.DRV_LANE_REACH_M)
 """An ego that is farther from all centre lines is on no lane."""
 
-TURN_COST_M = 1.0
-"""Metres added to the distance of a lane, times 1 - cos(angle to the heading): 2 m for a lane against the heading. As
-in the core (c/src/step/lane.c)."""
+TURN_COST_M = lib.DRV_LANE_TURN_COST_CM / 100
+"""Metres added to the distance of a lane, times 1 - cos(angle to the heading): 2 m for a lane against the heading."""
 
-USUAL_WIDTH_M = 3.5
+USUAL_WIDTH_M = lib.DRV_USUAL_LANE_CM / 100
 """Of lanes of unknown width."""
 
 CLEARANCE_M = float(lib.DRV_LEVEL_HEIGHT_M)

@@ -127,13 +127,13 @@ def outside_m(drive: Drive) -> np.ndarray:
 
 def progress_share(drive: Drive) -> float:
     """The progress of the ego as a share of the length of the reference path, from 0 to 1; 1 without such a path."""
-    if drive.way_m is None:
+    if drive.reference_path_m is None:
         return 1.0
-    along_m = drive.along_way_m[~np.isnan(drive.along_way_m)]
+    along_m = drive.along_path_m[~np.isnan(drive.along_path_m)]
     own_m = float(along_m[-1] - along_m[0]) if len(along_m) else 0.0
     if own_m < -LEAST_PROGRESS_M:
         return 0.0
-    return min(1.0, max(own_m, LEAST_PROGRESS_M) / max(length_m(drive.way_m), LEAST_PROGRESS_M))
+    return min(1.0, max(own_m, LEAST_PROGRESS_M) / max(length_m(drive.reference_path_m), LEAST_PROGRESS_M))
 
 
 def direction_score(drive: Drive) -> float:

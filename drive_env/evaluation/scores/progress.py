@@ -18,7 +18,7 @@ STEP_M = 0.5
 """Least distance of two points of the expert's path: positions of a standing expert have noise."""
 
 
-def way_of(scene: DrivenScene) -> np.ndarray | None:
+def reference_path_of(scene: DrivenScene) -> np.ndarray | None:
     """(p, 2) the reference path: that of the expert, else the route, else None. One point if the expert stands."""
     if scene.expert_m is None:
         return scene.route_m if scene.route_m is not None and len(scene.route_m) else None
@@ -35,9 +35,9 @@ def way_of(scene: DrivenScene) -> np.ndarray | None:
     return points_m[kept]
 
 
-def length_m(way_m: np.ndarray) -> float:
+def length_m(reference_path_m: np.ndarray) -> float:
     """The length of a path (p, 2)."""
-    return float(np.hypot(*np.diff(np.asarray(way_m, np.float64), axis=0).T).sum())
+    return float(np.hypot(*np.diff(np.asarray(reference_path_m, np.float64), axis=0).T).sum())
 
 
 def flat_line(points_m: np.ndarray) -> np.ndarray:
@@ -45,12 +45,12 @@ def flat_line(points_m: np.ndarray) -> np.ndarray:
     return np.pad(np.asarray(points_m, np.float64), ((0, 0), (0, 1)))
 
 
-def places_along(way_m: np.ndarray, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
+def places_along(reference_path_m: np.ndarray, x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
     """(t,) metres along a path (p, 2) to its point nearest to the ego; NaN where that is beyond `REACH_M`."""
-    segments = segments_of_lines([flat_line(way_m)])
+    segments = segments_of_lines([flat_line(reference_path_m)])
     found = np.full(len(x_m), np.nan)
     if not len(segments.line):
-        return np.where(np.hypot(x_m - way_m[0, 0], y_m - way_m[0, 1]) <= REACH_M, 0.0, np.nan)
+        return np.where(np.hypot(x_m - reference_path_m[0, 0], y_m - reference_path_m[0, 1]) <= REACH_M, 0.0, np.nan)
     begin_m = np.cumsum(segments.length_m) - segments.length_m
     driven_m = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x_m), np.diff(y_m)))])
     last: int | None = None

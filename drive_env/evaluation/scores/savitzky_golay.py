@@ -7,6 +7,8 @@ the window of an even number of samples, whose middle lies half a sample after t
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,23 +25,38 @@ def savitzky_golay(values: np.ndarray, window: int, dt: float = 1.0, derivative:
         degree: of the polynomials; lowered to one less than the number of samples in a window.
     """
     count, window = len(values), min(window, len(values))
-    fit = _fit(window, min(degree, window - 1))
+    weights = _weights(window, min(degree, window - 1), derivative)
     half = window // 2
     result = np.empty(count)
     if count > window:
-        middle = _row(fit, 0.5 * (window - 1), derivative)
-        inner = np.lib.stride_tricks.sliding_window_view(values, window) @ middle
         shift = 1 - window % 2  # the window of sample i is i - half + shift to i + half
         first = half - shift
-        result[first : first + len(inner)] = inner
+        result[first : first + count - window + 1] = np.correlate(values, weights.middle)
 
     # Values near the ends are those of the polynomials of the first and the last window.
-    for place in range(half):
-        result[place] = values[:window] @ _row(fit, place, derivative)
-        result[count - 1 - place] = values[count - window :] @ _row(fit, window - 1 - place, derivative)
-    if count == window and window % 2:
-        result[half] = values @ _row(fit, half, derivative)
+    ends = weights.first.shape[0]
+    result[:ends] = weights.first @ values[:window]
+    result[count - half :] = weights.last @ values[count - window :]
     return result / dt**derivative
+
+
+class _Weights(NamedTuple):
+    """Weights of the samples in a derivative: in the middle of a window, (window,), and near both ends of a signal.
+
+    A signal of one window has its middle among the first places.
+    """
+
+    middle: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+
+@lru_cache(maxsize=64)
+def _weights(window: int, degree: int, derivative: int) -> _Weights:
+    fit, half = _fit(window, degree), window // 2
+    at = lambda places: np.stack([_row(fit, place, derivative) for place in places]).reshape(-1, window)
+    return _Weights(_row(fit, 0.5 * (window - 1), derivative), at(range(window - half)),
+                    at(range(window - half, window)) if half else np.zeros((0, window)))
 
 
 def _fit(window: int, degree: int) -> np.ndarray:

@@ -24,7 +24,7 @@ NUPLAN_WEIGHTS = MappingProxyType({"time_to_collision": 5.0, "progress": 5.0, "s
 MULTIPLIERS = (*NUPLAN_MULTIPLIERS, "no_red_light")
 WEIGHTS = MappingProxyType({**NUPLAN_WEIGHTS, "one_lane": 3.0})
 
-LEAST_WAY_M = 0.5
+LEAST_PATH_M = 0.5
 """Where the reference path is shorter, progress is 1."""
 
 HALF_LANE_M = 3.7 / 2 + 0.2
@@ -107,9 +107,9 @@ def _at_fault(drive: Drive) -> np.ndarray:
 
 def _progress(drive: Drive) -> float:
     """The farthest place along the reference path as a share of its length."""
-    if drive.way_m is None or (whole_m := length_m(drive.way_m)) < LEAST_WAY_M:
+    if drive.reference_path_m is None or (whole_m := length_m(drive.reference_path_m)) < LEAST_PATH_M:
         return 1.0
-    return float(np.fmax.reduce(drive.along_way_m, initial=0.0)) / whole_m
+    return float(np.fmax.reduce(drive.along_path_m, initial=0.0)) / whole_m
 
 
 def _direction(drive: Drive) -> float:

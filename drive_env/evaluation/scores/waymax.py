@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...names import named_arguments
-from .drive import Drive
+from .drive import SLOW_MPS, Drive
 from .driven_scene import DrivenMap, DrivenScene
 from .lane_places import Segments, by_line, nearest_m, segments_of_lines
 from .progress import flat_line
@@ -15,9 +15,6 @@ from .progress import flat_line
 MAX_ACCELERATION_MPS2, MAX_CURVATURE_PER_M = 10.4, 0.3
 SLACK = 1e-3
 """Limits above which a step is kinematically infeasible, and the tolerance of both for rounding errors."""
-
-SLOW_MPS = 0.6
-"""In slower steps the curvature counts as 0."""
 
 WRONG_WAY_M = 3.5
 """An ego at least this far from all lanes that it can drive along drives the wrong way."""
@@ -80,7 +77,7 @@ def waymax_metrics(scene: DrivenScene) -> WaymaxMetrics:
 def waymax_metrics_of(drive: Drive) -> WaymaxMetrics:
     """As `waymax_metrics`."""
     everywhere = np.ones(len(drive.x_m), bool)
-    route = segments_of_lines([] if drive.way_m is None else [flat_line(drive.way_m)])
+    route = segments_of_lines([] if drive.reference_path_m is None else [flat_line(drive.reference_path_m)])
     lanes = segments_of_lines(_lanes_from_start(drive))
     wrong_way, off_route = _distances(drive, route, lanes)
     return WaymaxMetrics(
@@ -154,7 +151,7 @@ def _distances(drive: Drive, route: Segments, lanes: Segments) -> tuple[StepMetr
 
 def _progression(drive: Drive, route: Segments) -> StepMetric:
     """Metres along the route as a share of its length."""
-    if drive.way_m is None:
+    if drive.reference_path_m is None:
         return _where_finite(np.full(len(drive.x_m), np.nan))
     if not len(route.line):
         return StepMetric(np.ones(len(drive.x_m)), np.ones(len(drive.x_m), bool))

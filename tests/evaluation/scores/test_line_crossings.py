@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scored_drives import LENGTH_M, driven
 
-from drive_env.evaluation.scores.drive import Drive
 from drive_env.evaluation.scores.line_crossings import violations_of
 from drive_env.scenes.scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, no_traffic_controls
 
@@ -20,11 +19,11 @@ def violations(*controls, **settings):
     Args:
         controls: of each its kind, its line, and what it shows.
     """
-    drive = Drive(driven(**{"speed_mps": 10.0} | settings))
+    drive = driven(**{"speed_mps": 10.0} | settings)
     table = dataclasses.replace(
         no_traffic_controls(1), kind=np.array([CONTROL_KIND_CODES[kind] for kind, _, _ in controls], np.uint8),
         line_m=np.array([line for _, line, _ in controls], np.float32))
-    light = np.zeros((len(drive.x_m), len(controls)), np.uint8)
+    light = np.zeros((len(drive.x_m[drive.ego_steps]), len(controls)), np.uint8)
     for index, (_, _, shows) in enumerate(controls):
         light[:, index] = [LIGHT_STATE_CODES[one] for one in (shows if len(shows) > 100 else [shows] * len(light))]
     return violations_of(drive, table, light)

@@ -120,9 +120,9 @@ def test_a_collision_has_its_step_its_object_and_its_severity():
     """The ego, 4 m long and at 10 m/s, reaches a car 20 m ahead at 4 m/s after (20 - 4) / 6 s."""
     one, = collisions(driven(10.0, others=[moving(500.0), moving(20.0, speed_mps=4.0)]))
     assert (one.step, one.object, one.kind) == (27, 2, 1)
-    assert one.change_mps == pytest.approx(0.5 * 6.0)
+    assert one.delta_v_mps == pytest.approx(0.5 * 6.0)
     crossing, = collisions(driven(8.0, others=[moving(20.0, -12.0, np.pi / 2, 6.0)]))
-    assert crossing.change_mps == pytest.approx(0.5 * 10.0)
+    assert crossing.delta_v_mps == pytest.approx(0.5 * 10.0)
 
 
 def test_objects_on_another_level_do_not_collide():
