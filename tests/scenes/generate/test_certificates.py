@@ -22,8 +22,13 @@ SOLVED = {
     # Cars stood beside each other, each in the way of the other one's lane change; changed lanes before faster cars
     # behind; gave up a change too late to stop behind the car ahead; hit one that braked for the end of its lane.
     "exit": (51, 54, 74, 85, 112, 117, 207, 363),
+    # Four cars inside the crossing each waited for the next one.
+    "intersection": (7, 151, 164),
+    # A car that could stop went before one that could not.
+    "roundabout": (16, 84, 153, 274, 463),
+    "narrow, priority": (57, 252),
 }
-"""Seeds by generator where cars that drove by rule once missed their goals."""
+"""Seeds by case where cars that drove by rule once missed their goals."""
 
 SLACK = 0.1
 """In one scene of 20, cars may block each other for a trial: one such scene of 8 is more than twice that share."""
