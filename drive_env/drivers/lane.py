@@ -49,10 +49,11 @@ class LaneDriver(RuleBasedDriver):
       the path is too long for that within a trial. The acceleration is that of the intelligent driver model.
     * **Lights and signs**, with `traffic_controls`. It stops at red, at yellow if 3 m/s2 suffice, and at stop signs. At
       stop and yield signs it waits for agents that come on a road without one.
-    * **Right of way.** Where paths cross, the agent that is inside goes first, then the one that arrives first; the
-      other one waits before the crossing. One that stands does not start before one that is too fast to stop. An
-      agent enters a crossing only if it can leave it. Of agents that stand and wait for each other in a cycle, the one
-      of lowest index drives on. Where paths join, agents merge in turn (zipper merge), the nearer one first.
+    * **Right of way.** Where paths cross, the agent that can no longer stop goes first, then the one that is inside
+      the crossing, then the one that arrives first; the other one waits. Of two inside, the one that leaves the
+      crossing first goes first. One that stands does not start before one that is too fast to stop. An agent enters
+      a crossing only if it can leave it. Of agents that stand and wait for each other in a cycle, the one of lowest
+      index drives on. Where paths join, agents merge in turn (zipper merge), the nearer one first.
     * **Lane changes.** It changes lanes as soon as the gaps ahead and behind on the other lane are at least the sum of
       the gap at rest, half of the headway, and the distance that the faster vehicle needs to brake to the speed of the
       other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room. Of two agents that

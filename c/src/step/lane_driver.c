@@ -29,6 +29,8 @@ static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
 /* Sideways speed of an agent that changes lanes, and of one that overtakes, which has less time; the steepest slope to
  * the other lane, and how far beside its path it counts as on it. */
 static const float sideways_mps = 1.2f, overtaking_sideways_mps = 2.0f, steepest_slope = 0.25f, aligned_m = 0.3f;
+/* The least slope, in turns by one step with the first steering bin. */
+static const float least_turns = 0.6f, overtaking_turns = 1.1f;
 /* A vehicle still moves the path of an agent up to this many points behind the agent. */
 enum { PASSED_POINTS = 8 };
 /* The distance that a vehicle ahead that is no driving agent drives in this time counts as free. */
@@ -126,7 +128,9 @@ static void shift_window(drv_paths *window, int32_t start, const float *left_m) 
  * its path itself unless it overtakes. */
 static void shift_to_place(const drv_world *world, drv_paths *window, int32_t start, float ahead_m, int32_t agent,
                            const drv_driven *own) {
-    const float least_slope = 0.6f * first_turn_rad(world, agent); /* of which the steering takes notice */
+    /* Of which the steering takes notice. What it drives in bins is up to half a turn less. */
+    const float turns = drv_overtakes(own) ? overtaking_turns : least_turns;
+    const float least_slope = turns * first_turn_rad(world, agent);
     const float across_mps = drv_overtakes(own) ? overtaking_sideways_mps : sideways_mps;
     const float slope =
         drv_clip(across_mps / drv_larger(1.0f, world->speed_mps[agent]), least_slope, steepest_slope);

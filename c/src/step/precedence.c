@@ -66,20 +66,29 @@ static void find_crossing(const drv_paths *window, const drv_driven *own, const 
 
 /* ---- who goes first ---- */
 
-/* Whether an agent is on the crossed part of its path. */
-enum { OUTSIDE, IN_ZONE, ON_PART };
+/* Where an agent is relative to the crossed part of its path. */
+enum { OUTSIDE, IN_ZONE, TOO_FAST, ON_PART };
 
 /* How an agent passes the crossed part of its path, if nothing stops it there. */
 typedef struct passage {
     float part_m; /* from its front to the part */
     float gap_m; /* from its front to where it waits */
     float arrive_s, leave_s;
-    /* OUTSIDE: it can wait; IN_ZONE, which includes being too fast to stop, and ON_PART: it goes on */
+    /* OUTSIDE: it can wait before the zone; IN_ZONE, which includes being too fast for that: it can wait before the
+     * part; TOO_FAST: it cannot; ON_PART: it goes on */
     int32_t place;
     int32_t priority; /* -1 at a sign, 0 if it stands, else 1 */
     bool goes_on; /* the other one stands, and it is too fast to stop */
+    float exit_s; /* IN_ZONE: when it has left the zone: the order of those inside */
     float turn_s; /* when it is where it waits: the order of those outside */
 } passage;
+
+/* When an agent has left the crossing that it is in, or else the next one, if nothing stops it. */
+static float exit_s(const drv_driven *own) {
+    const float exit_m = own->inside_m >= 0.0f ? own->inside_m : own->zone_exit_m;
+    const float speed_mps = drv_larger(0.0f, own->follower.speed_mps);
+    return drv_idm_travel_time_s(own->follower.driver, speed_mps, own->top_mps, exit_m);
+}
 
 static passage passage_of(const drv_driven *own, crossed_part part) {
     /* where the part is */
@@ -100,7 +109,9 @@ static passage passage_of(const drv_driven *own, crossed_part part) {
                    .priority = is_in_next && own->zone_yields ? -1 : speed_mps > drv_rests_below_mps,
                    .turn_s = drv_idm_travel_time_s(follower->driver, speed_mps, top_mps, gap_m)};
     if (!drv_can_stop(follower, gap_m) || (!is_in_next && part_m <= own->inside_m)) out.place = IN_ZONE;
+    if (!drv_can_stop(follower, part_m)) out.place = TOO_FAST;
     if (part_m <= 0.0f) out.place = ON_PART;
+    if (out.place == IN_ZONE) out.exit_s = exit_s(own);
     return out;
 }
 
@@ -116,6 +127,9 @@ static bool goes_first(const passage *own, const passage *other, bool is_lower) 
     if (own->goes_on != other->goes_on) return own->goes_on;
     if (own->place != other->place) return own->place > other->place;
     if (own->priority * other->priority < 0) return own->priority > 0;
+    /* By arrival at the part, four agents that cross would wait for each other in a circle: each is nearer to the path
+     * of the next one than that one is to its own. */
+    if (own->place == IN_ZONE && own->exit_s != other->exit_s) return own->exit_s < other->exit_s;
     return own->turn_s < other->turn_s || (own->turn_s == other->turn_s && is_lower);
 }
 
