@@ -266,7 +266,9 @@ class RunConfig(_Plain):
     """Metric of evaluations, such as `goal`, by which the best checkpoint is also kept; with a minus in front, such as
     `-collision`, the lowest value is the best."""
     evaluate_updates: int = 100
-    """Updates between evaluations on every scene; 0: one evaluation, at the end."""
+    """Updates between evaluations; 0: one evaluation, at the end."""
+    evaluate_scenes: int | None = None
+    """Number of the scenes that an evaluation plays, evenly spread over all of them; None: all."""
     evaluators: str | None = None
     """A TOML file with sections [eval.NAME] (docs/evaluation.md), whose evaluators run at their intervals and at the
     end; None: none."""
@@ -282,6 +284,8 @@ class RunConfig(_Plain):
         for name in ("checkpoint_updates", "evaluate_updates"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "0 or more")
         _check("seed", self.seed, 0 <= self.seed <= SEED_LIMIT, f"from 0 to {SEED_LIMIT}")
+        count = self.evaluate_scenes
+        _check("evaluate_scenes", count, count is None or count >= 1, "1 or more")
         _check("keep_checkpoints", self.keep_checkpoints, self.keep_checkpoints >= 1, "1 or more")
         _check("torch_threads", self.torch_threads, self.torch_threads is None or self.torch_threads >= 1, "1 or more")
         _check("minutes", self.minutes, self.minutes is None or self.minutes > 0, "above 0")

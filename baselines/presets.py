@@ -45,7 +45,7 @@ GENERALIST = TrainConfig(
             reward=RewardConfig(offroad=-0.5, progress_per_m=0.02, route_progress_per_m=0.03))),
     model=ModelConfig(context=128),
     ppo=replace(TOWN_PPO, agent_steps=650_000_000, minibatches=8, gamma=0.99),
-    run=RunConfig(folder="runs/generalist", evaluate_updates=0))
+    run=RunConfig(folder="runs/generalist", evaluate_updates=0, evaluate_scenes=256))
 """One policy for all generated scenes in which lanes lead to the goals. Scenes where it learns slowly, and those with
 few agents, occur more often. On a "highway" and at an "exit" some goals have no route, so both kinds of progress are
 rewarded. It has not been run to its end."""

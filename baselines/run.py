@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from drive_env import ConfigError
+from drive_env import ConfigError, Scene
 from drive_env.policies import MakeAct, policy_maker
 
 from .adaptation.choices import Choices
@@ -86,6 +86,7 @@ class Run:
         if config.run.torch_threads:
             torch.set_num_threads(config.run.torch_threads)
         self.scenes = scenes_of(config.env)
+        self._evaluated = spread(self.scenes, config.run.evaluate_scenes)
         self.counters = (checkpoint.resumable(claim.resumed, config) if claim.resumed
                          else {"update": 0, "agent_steps": 0, "env_steps": 0})
         # Where the state of the rollout is not restored, the worlds must differ from those at the start of the run.
@@ -239,12 +240,12 @@ class Run:
         return best_update(read_lines(folder / LOG), self.config.run.best_metric, updates)
 
     def _evaluate(self, kind: str, make_act: MakeAct) -> None:
-        """Evaluates on every scene and logs the report; a failure is logged, and training continues."""
+        """Evaluates and logs the report; a failure is logged, and training continues."""
         choices = Choices()
         try:
             with self._undisturbed():
-                found = evaluate(choices.recorded(make_act), self.scenes, self.config.env.drive, self.config.run.seed,
-                                 self.config.env.threads)
+                found = evaluate(choices.recorded(make_act), self._evaluated, self.config.env.drive,
+                                 self.config.run.seed, self.config.env.threads)
             metrics = with_counts(found | choices.entropies())
         except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
             metrics = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
@@ -258,6 +259,12 @@ class Run:
 
     def _undisturbed(self) -> AbstractContextManager[None]:
         return undisturbed(self._policy, self.ranks.device, compiles(self.config, self.ranks.device))
+
+
+def spread(scenes: list[Scene], count: int | None) -> list[Scene]:
+    """At most `count` of the scenes, evenly spread over the list; None: all."""
+    kept = min(count or len(scenes), len(scenes))
+    return [scenes[i * len(scenes) // kept] for i in range(kept)]
 
 
 def check_metric(metric: str | None, collector: Collector) -> None:

@@ -15,6 +15,7 @@ from baselines import ppo
 from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner, evaluate
 from baselines.rollout.batches import open_batches, scenes_of, seeds_used
+from baselines.run import spread
 from drive_env import Batch, generate_scene, join_metrics, save_scene
 from drive_env.evaluation import MultiScenario
 from drive_env.policies import policy_maker
@@ -43,6 +44,12 @@ def test_a_generator_can_have_counts_of_its_own():
     assert not {name for name, _ in names(scenes_of(env))} & {name for name, _ in names(scenes_of(env, 3))}
     assert names(scenes_of(env.on_scenes(("narrow",)))) == names(scenes_of(env))[1:]
     assert names(scenes_of(env.on_scenes(count=1, agents=2))) == [("town/0", 2), ("narrow/0", 2)]
+
+
+@pytest.mark.parametrize("count, kept", [(None, "abcdefg"), (7, "abcdefg"), (9, "abcdefg"), (1, "a"), (2, "ad"),
+                                         (3, "ace"), (6, "abcdef")])
+def test_an_evaluation_on_fewer_scenes_takes_them_from_all_parts_of_the_list(count, kept):
+    assert "".join(spread(list("abcdefg"), count)) == kept
 
 
 @pytest.mark.parametrize("first_seed, count", [(-1, 1), (2**64 - 1, 2), (2**64, 1), (0, 10**30)])

@@ -35,6 +35,12 @@ def run(tmp_path_factory):
     return config, ppo.train(config, reported.append), reported
 
 
+def test_evaluations_play_as_many_scenes_as_the_config_says(tmp_path):
+    lines = ppo.train(tiny_config(tmp_path, run={"evaluate_scenes": 2}, ppo={"agent_steps": 500})).lines
+    played = [line["trials_n"] for line in lines if line["kind"] in ("random_policy", "evaluation")]
+    assert played == [2 * 6 * 2] * 2, "two of the three scenes, six agents, two trials"
+
+
 def test_a_run_leaves_lines_curves_and_a_checkpoint(run):
     config, result, reported = run
     folder = Path(config.run.folder)
