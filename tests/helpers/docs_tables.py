@@ -354,6 +354,27 @@ def scores_table():
     return table(["score", "unit", "meaning, of one drive"], [[code(name), *row] for name, row in SCORES.items()])
 
 
+def leaderboard_table(kind):
+    """Rows are scenes or behaviours, columns policies; the figures are those that docs/play_leaderboard.py measured."""
+    rows = [row for row in json.loads((ROOT / "docs/leaderboard.json").read_text()) if row["kind"] == kind]
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    found = {(row["policy"], row["name"]): row for row in rows}
+    names = list(dict.fromkeys(row["name"] for row in rows))
+
+    def entry(row):
+        if row is None:
+            return "-"
+        low, high = row["ci95"] or (row["score"], row["score"])
+        return f"{row['score']:.2f} [{low:.2f}, {high:.2f}]"
+
+    def mean(policy):
+        scores = [found[policy, name]["score"] for name in names if (policy, name) in found]
+        return f"{sum(scores) / len(scores):.3f}"
+
+    lines = [[code(name), *(entry(found.get((policy, name))) for policy in policies)] for name in names]
+    return table([kind.removesuffix("s"), *map(code, policies)], [*lines, ["mean", *map(mean, policies)]])
+
+
 GALLERY_COLUMNS = 2
 """Films side by side."""
 
@@ -428,6 +449,8 @@ TABLES = {
     ("docs/gallery.md", "gallery"): gallery_table,
     ("docs/gallery.md", "gallery behaviours"): gallery_behaviours_table,
     ("docs/hidden.md", "parameters"): hidden_table,
+    ("docs/leaderboard.md", "leaderboard scenes"): lambda: leaderboard_table("scenes"),
+    ("docs/leaderboard.md", "leaderboard behaviours"): lambda: leaderboard_table("behaviours"),
     ("docs/realism.md", "features"): realism_table,
     ("docs/scores.md", "scores"): scores_table,
     ("docs/config.md", "reward"): lambda: config_table(RewardConfig),

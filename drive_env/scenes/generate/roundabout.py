@@ -17,6 +17,9 @@ from .roadnet import SPEED_LIMIT_MPS
 DEFAULT_AGENTS = 8
 """Two on each arm."""
 
+TRIAL_STEPS = 300
+"""Where all cars enter at once, the last one waits more than 10 s for its gap."""
+
 DIFFICULTY = "Cars that enter need a gap on the ring, whose traffic has the right of way."
 
 PARAMETERS = {

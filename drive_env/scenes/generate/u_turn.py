@@ -18,6 +18,9 @@ from .trig import direction_rad
 DEFAULT_AGENTS = 6
 """Three in each direction."""
 
+TRIAL_STEPS = 300
+"""Cars wait one behind another for gaps in the oncoming traffic."""
+
 DIFFICULTY = "Cars that turn around need a gap in the oncoming traffic."
 
 PARAMETERS = {
