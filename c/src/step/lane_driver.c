@@ -29,7 +29,7 @@ static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
 /* Sideways speed of an agent that changes lanes, and of one that overtakes, which has less time; the steepest slope to
  * the other lane, and how far beside its path it counts as on it. */
 static const float sideways_mps = 1.2f, overtaking_sideways_mps = 2.0f, steepest_slope = 0.25f, aligned_m = 0.3f;
-/* The least slope, in turns by one step with the first steering bin. */
+/* The flattest slope to another lane, in units of the turn by one step with the first steering bin. */
 static const float least_turns = 0.6f, overtaking_turns = 1.1f;
 /* A vehicle still moves the path of an agent up to this many points behind the agent. */
 enum { PASSED_POINTS = 8 };
@@ -128,7 +128,7 @@ static void shift_window(drv_paths *window, int32_t start, const float *left_m) 
  * its path itself unless it overtakes. */
 static void shift_to_place(const drv_world *world, drv_paths *window, int32_t start, float ahead_m, int32_t agent,
                            const drv_driven *own) {
-    /* Of which the steering takes notice. What it drives in bins is up to half a turn less. */
+    /* Bins cannot steer along a flatter slope; what they drive is up to half a turn flatter than planned. */
     const float turns = drv_overtakes(own) ? overtaking_turns : least_turns;
     const float least_slope = turns * first_turn_rad(world, agent);
     const float across_mps = drv_overtakes(own) ? overtaking_sideways_mps : sideways_mps;

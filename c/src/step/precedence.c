@@ -74,13 +74,13 @@ typedef struct passage {
     float part_m; /* from its front to the part */
     float gap_m; /* from its front to where it waits */
     float arrive_s, leave_s;
-    /* OUTSIDE: it can wait before the zone; IN_ZONE, which includes being too fast for that: it can wait before the
-     * part; TOO_FAST: it cannot; ON_PART: it goes on */
+    /* OUTSIDE: it can wait before the zone; IN_ZONE: it is inside, or too fast for that, but can wait before the part;
+     * TOO_FAST: it cannot stop before the part; ON_PART: it goes on */
     int32_t place;
     int32_t priority; /* -1 at a sign, 0 if it stands, else 1 */
     bool goes_on; /* the other one stands, and it is too fast to stop */
-    float exit_s; /* IN_ZONE: when it has left the zone: the order of those inside */
-    float turn_s; /* when it is where it waits: the order of those outside */
+    float exit_s; /* when it has left the zone, which orders agents IN_ZONE; else 0 */
+    float turn_s; /* when it is where it waits, which orders all others */
 } passage;
 
 /* When an agent has left the crossing that it is in, or else the next one, if nothing stops it. */
@@ -127,8 +127,8 @@ static bool goes_first(const passage *own, const passage *other, bool is_lower) 
     if (own->goes_on != other->goes_on) return own->goes_on;
     if (own->place != other->place) return own->place > other->place;
     if (own->priority * other->priority < 0) return own->priority > 0;
-    /* By arrival at the part, four agents that cross would wait for each other in a circle: each is nearer to the path
-     * of the next one than that one is to its own. */
+    /* The order of exits is the same for all pairs. Arrival at the part is not: four agents, each nearer to the path of
+     * the next one than that one is to its path, would wait for each other in a circle. */
     if (own->place == IN_ZONE && own->exit_s != other->exit_s) return own->exit_s < other->exit_s;
     return own->turn_s < other->turn_s || (own->turn_s == other->turn_s && is_lower);
 }
