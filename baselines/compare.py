@@ -1,4 +1,4 @@
-"""Which run is better, and why? The metric of several runs against agent-steps and time, with verdicts.
+"""Which of several runs is better? A metric of each against agent-steps and time, with verdicts and config fields.
 
     python -m baselines.compare runs/a-0 runs/a-1 runs/b-0 runs/b-1     two configs with two seeds each
     python -m baselines.compare runs/* --evaluator held_out --metric score
@@ -23,14 +23,14 @@ from rich.console import Console
 from rich.table import Table
 
 from .tools.compared import (
-    VERDICTS, RunCurve, differing, grouped, label_of, mean_and_spread, reached, read_run, verdict_of)
+    VERDICTS, RunCurve, differing, field_value, grouped, label_of, mean_and_spread, reached, read_run, verdict_of)
 
 MAX_TABLE_COLUMNS = 1000
-"""Characters in a line of a table: more than any table has."""
+"""Number of characters that no line of a table exceeds."""
 
 
 def as_table(groups: Sequence[Sequence[RunCurve]], labels: Sequence[str], metric: str) -> Table:
-    """One row for each group: seeds, last value with its spread, verdicts, and what the first healthy seeds took."""
+    """One row for each group: seeds, last value with its spread, verdicts, and what reaching each verdict took."""
     table = Table(box=SIMPLE)
     columns = ("runs", "seeds", f"last {metric}", "verdict", *(f"steps to {name}" for name, _ in VERDICTS[1:]),
                f"minutes to {VERDICTS[-1].name}")
@@ -47,13 +47,13 @@ def as_table(groups: Sequence[Sequence[RunCurve]], labels: Sequence[str], metric
     return table
 
 
-def knob_table(groups: Sequence[Sequence[RunCurve]], labels: Sequence[str]) -> Table:
-    """The knobs in which the groups differ, with the values of each group."""
+def field_table(groups: Sequence[Sequence[RunCurve]], labels: Sequence[str]) -> Table:
+    """The fields in which the configs of the groups differ, with the values of each group."""
     table = Table(title="differences of the configs", box=SIMPLE)
-    for column in ("knob", *labels):
+    for column in ("field", *labels):
         table.add_column(column, no_wrap=True)
     for name in differing(groups):
-        table.add_row(name, *(str(group[0].knobs.get(name, "(absent)")) for group in groups))
+        table.add_row(name, *(str(field_value(group, name)) for group in groups))
     return table
 
 
@@ -90,13 +90,13 @@ def _with_spread(values: np.ndarray) -> str:
 
 
 def _taken(group: Sequence[RunCurve], name: str, threshold: float, form: str) -> str:
-    """The median over seeds of what they took to reach a threshold; "-" unless most of them did."""
-    places = [reached(run, threshold) for run in group]
+    """The median over seeds of what reaching a threshold took, the upper of two; "-" unless most seeds reached it."""
+    indices = [reached(run, threshold) for run in group]
     # A seed that never reached it counts as one that took longer than all others.
-    taken = sorted(np.inf if place is None else getattr(run, name)[place]
-                   for run, place in zip(group, places, strict=True))
-    middle = taken[len(taken) // 2]
-    return form.format(middle) if np.isfinite(middle) else "-"
+    taken = sorted(np.inf if index is None else getattr(run, name)[index]
+                   for run, index in zip(group, indices, strict=True))
+    median = taken[len(taken) // 2]
+    return form.format(median) if np.isfinite(median) else "-"
 
 
 def main() -> None:
@@ -104,14 +104,15 @@ def main() -> None:
 
     def run(runs: tuple[Path, ...], metric: str = "goal", evaluator: str | None = None,
             out: Path = Path("comparison.png")) -> None:
-        """Compares runs by their logs. Runs with the same config form one row and one curve, with the spread of seeds.
+        """Compares runs by their logs. Runs with the same config form one row and one curve, with a spread.
 
         Args:
             runs: folders of runs.
-            metric: of their evaluations.
-            evaluator: the evaluator of run.evaluators whose metric it is; none: that on the scenes of the training.
+            metric: name of a metric of their evaluations.
+            evaluator: the evaluator of run.evaluators that measured it; none: the evaluation on the training's scenes.
             out: the picture to write.
         """
+        # The curves of the runs, in groups.
         try:
             if not runs:
                 raise ValueError("RUNS is missing; it must be the folders of one or more runs")
@@ -119,7 +120,9 @@ def main() -> None:
         except (ValueError, OSError) as error:  # from a log or checkpoint; the message is one sentence
             sys.exit(f"baselines.compare: {error}")
         labels = [label_of(group, groups[0], number) for number, group in enumerate(groups, 1)]
-        tables = [as_table(groups, labels, metric), *([knob_table(groups, labels)] if len(groups) > 1 else [])]
+
+        # The tables, and the picture.
+        tables = [as_table(groups, labels, metric), *([field_table(groups, labels)] if len(groups) > 1 else [])]
         for table in tables:
             width = Console(width=MAX_TABLE_COLUMNS).measure(table).maximum
             Console(width=max(Console().width, width)).print(table)  # not cut in a narrow terminal or a pipe

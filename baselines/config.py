@@ -85,7 +85,8 @@ class EnvConfig(_Plain):
     scene_count: int = 64
     """Scenes per generator, with seeds 0, 1, ..."""
     scene_counts: dict[str, int] = field(default_factory=dict)
-    """Scenes of some generators, by name, instead of `scene_count`. Worlds play all scenes equally often."""
+    """Scenes of some generators, by name, instead of `scene_count`. Worlds play all scenes equally often, so that a
+    generator with more scenes is played more often."""
     scene_agents: int | None = None
     """Vehicles in a generated scene; None: `drive.agents_per_world`, or the generator's default if it is larger."""
     scene_agents_of: dict[str, int] = field(default_factory=dict)
@@ -121,7 +122,7 @@ class EnvConfig(_Plain):
         return self.scene_counts.get(generator, self.scene_count)
 
     def on_scenes(self, scenes: tuple[str, ...] = (), count: int | None = None, agents: int | None = None) -> EnvConfig:
-        """A copy with other scenes; what is not given is as here. A `count` or `agents` is that of all generators."""
+        """A copy with other scenes; None and () change nothing. `count` and `agents` replace those of all generators."""
         scenes = scenes or self.scenes
         kept = lambda found, other: {} if other is not None else {
             name: value for name, value in found.items() if name in scenes}

@@ -13,7 +13,7 @@ if __name__ == "__main__":  # before the imports, which take seconds
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from drive_env import Batch, ConfigError, DriveConfig, DriveError, MetricValue, Scene, trial_metrics
-from drive_env.cli.evaluation import evaluators as evaluators_of
+from drive_env.cli.evaluation import evaluators as selected_evaluators
 from drive_env.cli.evaluation import run as run_evaluators
 from drive_env.evaluation import first_episodes
 from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
@@ -39,15 +39,15 @@ from .tools.checkpoint_config import WEIGHTS
 from .tools.dist import join
 
 Repeated = tyro.conf.UseAppendAction[tuple[str, ...]]
-"""An option that may be given several times, as those of `drive-env evaluate`."""
+"""An option that may be repeated, as those of `drive-env evaluate`."""
 
 Settings = Annotated[Repeated, tyro.conf.arg(name="set")]
 All, Listed, Shown = (Annotated[bool, tyro.conf.arg(name=name)] for name in ("all", "list", "show"))
-"""Options that have the names of functions of Python."""
+"""Options with the names of built-in functions, which a parameter must not shadow."""
 
 ABLATIONS = {"wiped": Wiped, "blanked": Blanked, "wiped_and_blanked": WipedAndBlanked}
-"""The ablations of memory that evaluators know, by name: those under which an agent's actions depend on its world
-alone, whatever the others of the batch are."""
+"""The ablations of memory that evaluators play, by name: those under which the actions of an agent depend on its world
+alone, and not on the other worlds of the batch."""
 
 WORLDS_AT_ONCE = 64
 """Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
@@ -102,26 +102,31 @@ def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True
         raise ConfigError(str(error)) from None
     runner = PolicyRunner(policy.eval(), torch_device, deterministic)
 
-    def for_batch(batch: Batch, runner: PolicyRunner = runner) -> Act:
+    def check(batch: Batch) -> None:
         try:
             check_fits(checkpoint, batch)
         except ValueError as error:
             raise ConfigError(str(error)) from None
-        return runner(batch)
 
-    ablated = {name: partial(for_batch, runner=one) for name, one in ablated_runners(runner).items()}
-    return TrainedPolicy(for_batch, described(checkpoint, found), config.env.drive, scene_settings(config.env), ablated)
+    return trained_policy(runner, check, described(checkpoint, found), config.env)
 
 
-def ablated_runners(runner: PolicyRunner) -> dict[str, PolicyRunner]:
-    """The policy under each of the `ABLATIONS`; none if it has no memory.
+def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpoint: Mapping[str, Any],
+                   env: EnvConfig) -> TrainedPolicy:
+    """A policy of the trainer, as evaluators accept it, with its `ABLATIONS` if it has a memory.
 
     Args:
         runner: the policy, without intervention.
+        check: raises a `ConfigError` if the policy does not fit a batch.
+        checkpoint: path, sha256, update and steps. env: of the training.
     """
-    if not runner.policy.has_memory:
-        return {}
-    return {name: replace(runner, intervene=partial(kind, device=runner.device)) for name, kind in ABLATIONS.items()}
+    def for_batch(batch: Batch, runner: PolicyRunner = runner) -> Act:
+        check(batch)
+        return runner(batch)
+
+    ablated = {name: partial(for_batch, runner=replace(runner, intervene=partial(kind, device=runner.device)))
+               for name, kind in ABLATIONS.items() if runner.policy.has_memory}
+    return TrainedPolicy(for_batch, checkpoint, env.drive, scene_settings(env), ablated)
 
 
 def described(path: Path, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,9 +140,9 @@ def described(path: Path, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scene_settings(env: EnvConfig) -> dict[str, Any]:
-    """The scenes of a training as settings of an evaluator, which plays other seeds of the generators.
+    """The scenes of a training as settings of an evaluator, which plays held-out seeds of the generators.
 
-    If the training has other numbers of vehicles for some generators, each gets its default number.
+    If `scene_agents_of` sets the number of vehicles of some generators, all generators have their default numbers.
     """
     return {"scenes": list(env.scenes), "scene_agents": None if env.scene_agents_of else env.scene_agents,
             "scene_parameters": env.scene_parameters}
@@ -151,7 +156,7 @@ def print_table(checkpoint: Path, chosen: tuple[tuple[str, ...], int | None, int
         chosen: scenes, scenes per generator and vehicles in a generated scene, as for `EnvConfig.on_scenes`.
 
     Raises:
-        ValueError: something does not fit; the message is one sentence.
+        ValueError: the checkpoint is damaged, or the scenes do not fit it; the message is one sentence.
     """
     # The policy and the scenes.
     torch_device, checkpoint = join(device).device, checkpoint_at(checkpoint)
@@ -173,7 +178,7 @@ def print_table(checkpoint: Path, chosen: tuple[tuple[str, ...], int | None, int
 
 
 def set_once(settings: Sequence[str], options: Mapping[str, Any]) -> list[str]:
-    """The settings of `--set`, and those of options of their own.
+    """The settings of `--set`, followed by those that have options of their own.
 
     Raises:
         ConfigError: one is set in both ways.
@@ -203,22 +208,22 @@ def main() -> None:
         Args:
             checkpoint: a checkpoint's folder, or a run's folder for its newest checkpoint.
             scenes: generators and paths; none: those of the training.
-            scene_count: scenes per generator; none: as in the training, of an evaluator 64.
-            first_seed: of the generators' scenes; those of the training begin at 0; none: 0, of an evaluator 10000000.
+            scene_count: scenes per generator; none: as in the training, for an evaluator 64.
+            first_seed: of the generators' scenes; those of the training begin at 0; none: 0, for an evaluator 10000000.
             scene_agents: vehicles in a generated scene; none: as in the training.
             deterministic: take the most probable action instead of a sample.
             seed: of the worlds and of the random policy; none: 0.
             device: a device of torch, or auto.
-            evaluator: a section of the config, or without a config a type of evaluator; may be given several times.
-            all_enabled: run all enabled sections of the config, as without an evaluator.
+            evaluator: a section of the config, or without a config a type of evaluator; may be repeated.
+            all_enabled: run all enabled sections of the config, as if neither this nor `evaluator` is set.
             config: a TOML file with sections [eval.NAME].
             listed: list the evaluators and exit.
             shown: show all settings of the evaluators as JSON and exit.
             out: the result to write (.json), with its rows beside it; with several evaluators, a folder.
-            settings: of an evaluator, such as scene_count=8 or env.trial_steps=40; may be given several times.
+            settings: of an evaluator, such as scene_count=8 or env.trial_steps=40; may be repeated.
             shard: play part I of N of an evaluator's scenes, I/N, from 0; `drive-env merge` joins results.
             bounds: whether an evaluator also plays policies that need no training.
-            threads: of an evaluator, that step the worlds; 0: one per available core.
+            threads: number of threads that step the worlds of an evaluator; 0: one per available core.
         """
         try:
             # Without an evaluator, the table.
@@ -237,7 +242,7 @@ def main() -> None:
             policy = policy_of(checkpoint, device, deterministic)
             options = set_once(settings, {"scene_count": scene_count, "first_seed": first_seed,
                                           "scene_agents": scene_agents, "seed": seed})
-            chosen = evaluators_of(scenes, evaluator, config, None, None, options, policy)
+            chosen = selected_evaluators(scenes, evaluator, config, None, None, options, policy)
             code = run_evaluators(str(checkpoint), policy, chosen, out, shard, bounds, threads, listed, shown)
         except (DriveError, ValueError, OSError) as error:  # the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")

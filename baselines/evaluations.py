@@ -1,7 +1,7 @@
-"""Which evaluators run during a training, and what do they leave unchanged? Those of a TOML file; all of the training.
+"""Which evaluators run during a training, without changing it? Those of a TOML file, between updates.
 
-`drive_env.evaluation.EvalManager` determines when each one runs. This file adds what is of torch and of a run: the
-policy in training, its modes and random numbers, and the processes that read a checkpoint.
+`drive_env.evaluation.EvalManager` determines when each one runs. This file adds what depends on torch and on the run:
+the policy in training, its modes and random numbers, and the commands of processes that read a checkpoint.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import torch
 from drive_env import Batch, ConfigError, DriveError, generate_scene
 from drive_env.evaluation import (
     EvalManager, Evaluated, Evaluator, evaluator_of, load_sections, resolved_section, runnable)
-from drive_env.policies import Act, TrainedPolicy
 
 from .config import TrainConfig
-from .evaluate import ablated_runners, scene_settings
+from .evaluate import scene_settings, trained_policy
 from .policy.model import Policy
 from .policy.runner import PolicyRunner
 from .tools.checkpoint import check_like
@@ -30,7 +29,7 @@ from .tools.checkpoint_writing import weights_sha256
 from .tools.run_folder import EVALUATIONS, EVALUATORS
 
 RANK_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""Variables of torchrun: a process of an evaluation must not join the ranks of the training."""
+"""Variables of torchrun: a process of an evaluator that inherits them would join the ranks of the training."""
 
 
 def evaluators_of(config: TrainConfig) -> list[Evaluator]:
@@ -58,7 +57,7 @@ class Evaluations:
     """The evaluators of a run.
 
     Args:
-        policy: in training. batch: of the training. device: of the policy.
+        config: of the training. policy: in training. batch: of the training. device: of the policy.
 
     Raises:
         ConfigError: from `evaluators_of`, or the policy does not fit the config of an evaluator.
@@ -87,21 +86,15 @@ class Evaluations:
         """
         about = {"path": os.path.abspath(self._config.run.folder), "sha256": weights_sha256(self._policy),
                  "update": counters["update"], "steps": counters["agent_steps"]}
-        runner = PolicyRunner(self._policy, self._device)
-
-        def for_batch(batch: Batch, runner: PolicyRunner = runner) -> Act:
-            check_like(self._batch, batch)
-            return runner(batch)
-
-        ablated = {name: partial(for_batch, runner=one) for name, one in ablated_runners(runner).items()}
-        trained = TrainedPolicy(for_batch, about, self._config.env.drive, ablated=ablated)
+        trained = trained_policy(PolicyRunner(self._policy, self._device), partial(check_like, self._batch), about,
+                                 self._config.env)
         return self._manager.maybe_run(counters["update"], trained, checkpoint, force)
 
     def _check(self, evaluator: Evaluator) -> None:
         """Raises a ConfigError if observations or actions mean something else to an evaluator than in the training."""
         try:
-            # Any scene will do: the layout follows from the config. A scene that the config does not allow proves
-            # nothing, and the scenes of the evaluator may take long to read.
+            # The layout follows from the config alone, so any scene serves; those of the evaluator may take long to
+            # read. If the config does not allow this scene, nothing is checked here.
             env = evaluator.env.replace(control="vehicles", agents_per_world=None)
             batch = Batch(generate_scene("town", agents=2), config=env)
         except DriveError:
@@ -119,8 +112,8 @@ class Evaluations:
 
     @staticmethod
     def _environment() -> dict[str, str]:
-        """That of this process, with the folder of the trainer on Python's path, and with as many threads of torch:
-        with another number, sums may be rounded differently."""
+        """The variables of processes of evaluators: those of this process, with the folder of the trainer on Python's
+        path, and with as many threads of torch: with another number, sums may be rounded differently."""
         found = {name: value for name, value in os.environ.items() if name not in RANK_VARIABLES}
         folders = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         return found | {"PYTHONPATH": os.pathsep.join(filter(None, folders)),

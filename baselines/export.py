@@ -10,7 +10,7 @@ from pathlib import Path
 
 from drive_env import DriveError
 from drive_env.trained import (
-    PolicyFile, SetBlock, Shape, meaning_of_actions, meaning_of_observations, needed_weights, write_policy)
+    PolicyFile, Shape, meaning_of_actions, meaning_of_observations, needed_weights, write_policy)
 
 from .evaluate import described, scene_settings
 from .policy.heads import DiscreteHead
@@ -19,7 +19,7 @@ from .tools.checkpoint import about, checkpoint_at, load_policy
 
 
 def exported(checkpoint: Path) -> PolicyFile:
-    """The actor of a checkpoint, with all that is needed to drive.
+    """The content of the file for a checkpoint: its actor, and what its inputs and outputs mean.
 
     Args:
         checkpoint: its folder, or that of a run for its newest one.
@@ -37,12 +37,12 @@ def exported(checkpoint: Path) -> PolicyFile:
 
 
 def shape_of(policy: Policy) -> Shape:
-    """The shape of its actor."""
+    """The shape of the actor of a policy."""
     config, encoder, actor = policy.config, policy.trunks[0].encoder, policy.actor
     heads = config.heads if policy.has_memory else 0
     is_discrete = isinstance(actor, DiscreteHead)
     return Shape(
-        own=encoder.own, sets=tuple(SetBlock(*vars(block).values()) for block in encoder.sets), width=config.width,
+        own=encoder.own, sets=tuple(encoder.sets), width=config.width,
         layers=config.layers, heads=heads, kv_heads=(config.kv_heads or config.heads) if heads else 0,
         context=policy.context, previous_action=config.previous_action,
         sizes=tuple(actor.sizes) if is_discrete else (), components=actor.components,
@@ -59,7 +59,7 @@ def main() -> None:
         Args:
             checkpoint: a checkpoint's folder, or a run's folder for its newest checkpoint.
             file: to write, ending with .npz.
-            half: store weights as half floats, which halves the file.
+            half: store the weights in half precision (float16), which halves the file.
         """
         try:
             write_policy(file, exported(checkpoint), half)

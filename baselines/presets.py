@@ -47,8 +47,8 @@ GENERALIST = TrainConfig(
     ppo=replace(TOWN_PPO, agent_steps=650_000_000, minibatches=8, gamma=0.99),
     run=RunConfig(folder="runs/generalist", evaluate_updates=0, evaluate_scenes=256))
 """One policy for all generated scenes in which lanes lead to the goals. Scenes where it learns slowly, and those with
-few agents, occur more often. On a "highway" and at an "exit" some goals have no route, so both kinds of progress are
-rewarded. It has not been run to its end."""
+few agents, are played more often. On a "highway" and at an "exit" some goals have no route, so both kinds of progress
+are rewarded. No run of it has been completed."""
 
 HIDDEN_EXIT_DRIVE = hidden_exit(seeds=range(1)).config
 """The config of the task; it does not depend on the seeds of the scenes."""

@@ -7,7 +7,6 @@ where keys and values are read from.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +14,7 @@ from gymnasium import spaces
 from torch import Tensor, nn
 
 from drive_env import Feature
+from drive_env.trained import ROTARY_BASE, SetBlock
 
 from ..config import ModelConfig
 from .attention import attend_ring, attend_segment
@@ -27,23 +27,8 @@ OWN_BLOCKS = ("ego", "trial")
 PRESENCE = "kind"
 """The feature of a slot that is above 0 where the slot is filled."""
 
-ROTARY_BASE = 10_000.0
-"""As in the paper of RoPE (Su et al. 2021)."""
 
-
-@dataclass(frozen=True)
-class Block:
-    """A set in an observation vector: `slots` records of `size` floats from index `start`; `presence` is the index,
-    within a record, of the feature that is above 0 where the slot is filled."""
-
-    name: str
-    start: int
-    slots: int
-    size: int
-    presence: int
-
-
-def blocks_of(layout: Mapping[str, Feature]) -> tuple[int, list[Block]]:
+def blocks_of(layout: Mapping[str, Feature]) -> tuple[int, list[SetBlock]]:
     """The number of floats at the start of an observation that describe the agent itself, and the sets after them."""
     names = dict.fromkeys(name.partition("/")[0] for name in layout)
     own = 1 + max(feature.offset for name, feature in layout.items() if name.partition("/")[0] in OWN_BLOCKS)
@@ -53,8 +38,8 @@ def blocks_of(layout: Mapping[str, Feature]) -> tuple[int, list[Block]]:
         if block in OWN_BLOCKS or not features[0].slots:
             continue
         start = min(feature.offset for feature in features)
-        sets.append(Block(block, start, features[0].slots, features[0].stride,
-                          layout[f"{block}/{PRESENCE}"].offset - start))
+        sets.append(SetBlock(block, start, features[0].slots, features[0].stride,
+                             layout[f"{block}/{PRESENCE}"].offset - start))
     return own, sets
 
 

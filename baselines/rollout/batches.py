@@ -17,8 +17,8 @@ def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
 
     Args:
         env: names the scenes.
-        first_seed: of the generators; from `seeds_used(env)` of the training on, no generated scene is one of the
-            training's.
+        first_seed: of the generators; if it is at least `seeds_used(env)` of the training, no generated scene is one of
+            the training's.
 
     Raises:
         ValueError: a seed is out of its range, or a scene cannot be read or generated.
@@ -35,7 +35,7 @@ def scenes_of(env: EnvConfig, first_seed: int = 0) -> list[Scene]:
 
 
 def seeds_used(env: EnvConfig) -> int:
-    """The number of seeds, from the first one on, of which a generator of the config makes scenes."""
+    """The largest number of seeds, from the first one on, that a generator of the config uses."""
     return max(map(env.count_of, env.scenes))
 
 

@@ -12,10 +12,10 @@ from typing import Any, get_type_hints
 from gymnasium import spaces
 
 from drive_env import DriveConfig, Feature
+from drive_env.trained import ROTARY_BASE
 
 from ..config import TrainConfig
 from ..plain import value_text
-from ..policy.model import ROTARY_BASE
 from .checkpoint_files import damaged, unknown
 
 POSITIONS = f"rotary by valid tokens of the episode, pairs (i, i + half), base {ROTARY_BASE:g}"

@@ -1,7 +1,7 @@
-"""Which of several runs is better, and by what do their configs differ? From their logs, with seeds as one row.
+"""Which of several runs is better, and in which fields do their configs differ? From their logs, grouped by config.
 
-Runs whose configs are equal except for the seed, and for fields that change no result, form a group. The curve of a
-group is the mean over its seeds, its spread reaches from the lowest seed to the highest.
+Runs whose configs are equal except for the fields of `UNCOMPARED` form a group. The curve of a group is the mean over
+its seeds; its spread reaches from the lowest seed to the highest.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .log_file import LOG, read_lines
 UNCOMPARED = ("env.threads", "run.folder", "run.seed", "run.device", "run.torch_threads", "run.compile", "run.resume",
               "run.overwrite", "run.checkpoint_updates", "run.keep_checkpoints", "run.best_metric",
               "run.evaluate_updates", "run.evaluators", "run.tensorboard", "run.wandb", "run.progress")
-"""Fields of a config that runs of one group may differ in: seed and machine, and what is saved and measured."""
+"""Fields in which configs of a group may differ: the seed, the machine, and what is saved and measured."""
 
 HELD = 3
-"""Number of evaluations in a row that must reach the threshold of a verdict."""
+"""Number of consecutive evaluations that must reach the threshold of a verdict."""
 
 
 class Verdict(NamedTuple):
-    """A verdict, and the value of the metric from which on it holds."""
+    """A verdict, and the lowest value of the metric at which it holds."""
 
     name: str
     threshold: float
@@ -51,14 +51,14 @@ class RunCurve:
 
     Attributes:
         folder: of the run. seed: `run.seed`.
-        knobs: the fields of its config that are compared, by dotted name.
+        fields: those of its config that are compared, by dotted name.
         agent_steps, minutes: (n,) of training before each evaluation; minutes are those of updates alone.
         values: (n,) the metric.
     """
 
     folder: Path
     seed: int
-    knobs: Mapping[str, Any]
+    fields: Mapping[str, Any]
     agent_steps: np.ndarray
     minutes: np.ndarray
     values: np.ndarray
@@ -90,16 +90,16 @@ def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurv
         raise CompareError(f"{os.fspath(folder)!r} has no evaluation with {key!r}; it has "
                            + (", ".join(known) or f"no line of kind {kind!r}"))
     agent_steps, at_minutes, values = np.array(points, np.float64).T
-    return RunCurve(folder, config.run.seed, knobs_of(config.to_dict()), agent_steps, at_minutes, values)
+    return RunCurve(folder, config.run.seed, compared_fields(config.to_dict()), agent_steps, at_minutes, values)
 
 
-def knobs_of(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def compared_fields(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """The fields of a config that are compared, by dotted name."""
     found = {}
     for name, value in config.items():
         path = f"{prefix}{name}"
         if isinstance(value, Mapping) and value:
-            found |= knobs_of(value, f"{path}.")
+            found |= compared_fields(value, f"{path}.")
         elif path not in UNCOMPARED:
             found[path] = value
     return found
@@ -113,7 +113,7 @@ def grouped(runs: Sequence[RunCurve]) -> list[list[RunCurve]]:
     """
     groups: list[list[RunCurve]] = []
     for run in runs:
-        group = next((group for group in groups if group[0].knobs == run.knobs), None)
+        group = next((group for group in groups if group[0].fields == run.fields), None)
         if group is None:
             groups.append([run])
         elif twin := next((one for one in group if one.seed == run.seed), None):
@@ -125,21 +125,22 @@ def grouped(runs: Sequence[RunCurve]) -> list[list[RunCurve]]:
 
 
 def differing(groups: Sequence[Sequence[RunCurve]]) -> list[str]:
-    """The names of the knobs in which groups differ."""
-    names = dict.fromkeys(name for group in groups for name in group[0].knobs)
-    return [name for name in names if any(_knob(group, name) != _knob(groups[0], name) for group in groups)]
+    """The names of the fields in which the configs of groups differ."""
+    names = dict.fromkeys(name for group in groups for name in group[0].fields)
+    return [name for name in names if any(field_value(group, name) != field_value(groups[0], name) for group in groups)]
 
 
 def label_of(group: Sequence[RunCurve], first: Sequence[RunCurve], number: int) -> str:
-    """What a group is called: its one knob that differs from the first group's, else its number and folder."""
+    """Number of a group, and the one field in which it differs from the first group, else the name of its folder."""
     names = differing([first, group])
     if len(names) == 1:
-        return f"{number}: {names[0].rpartition('.')[2]} {_knob(group, names[0])}"
+        return f"{number}: {names[0].rpartition('.')[2]} {field_value(group, names[0])}"
     return f"{number}: {group[0].folder.name}"
 
 
-def _knob(group: Sequence[RunCurve], name: str) -> Any:
-    return group[0].knobs.get(name, "(absent)")
+def field_value(group: Sequence[RunCurve], name: str) -> Any:
+    """The value of a field in the config of a group; "(absent)" if it lacks the field."""
+    return group[0].fields.get(name, "(absent)")
 
 
 # ---- verdicts ----

@@ -40,10 +40,10 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     FigureCanvasAgg(figure)
     points = lambda kind, name: [(line["agent_steps"], line[name]) for line in lines
                                  if line["kind"] == kind and line.get(name) is not None]
-    places = figure.subplots(2, columns).flat
-    for axes in places[len(panels):]:
+    all_axes = figure.subplots(2, columns).flat
+    for axes in all_axes[len(panels):]:
         axes.axis("off")
-    for axes, names in zip(places, panels):
+    for axes, names in zip(all_axes, panels):
         # One colour per metric.
         for index, name in enumerate(names):
             colour = f"C{index}"

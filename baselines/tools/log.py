@@ -58,6 +58,7 @@ class Log:
         append(self._file, line)
         if "error" in line:
             report(f"{kind} at update {line['update']} failed: {line['error'].strip()}")
+        # Names of evaluators' figures begin with the kind already.
         numbers = {name if name.startswith(f"{kind}/") else f"{kind}/{name}": value for name, value in line.items()
                    if isinstance(value, float)}
         if self._tensorboard:

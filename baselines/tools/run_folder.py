@@ -25,8 +25,8 @@ LOCK, HOLDER = ".lock", ".lock.holder"
 EVALUATORS, EVALUATIONS = "evaluators.toml", "evaluations"
 """The copy of `run.evaluators`, and the folder with the newest result of each of these evaluators."""
 
-WRITTEN = re.compile(rf"{NAME}|evaluators\.toml|evaluations|\.{NAME}\.unfinished|curves\.png|events\.out\.tfevents\..*"
-                     r"|metrics(\.[0-9]+)?\.jsonl|\.metrics\.jsonl\.unfinished")
+WRITTEN = re.compile(rf"{NAME}|\.{NAME}\.unfinished|{re.escape(EVALUATORS)}|{EVALUATIONS}|curves\.png"
+                     r"|events\.out\.tfevents\..*|metrics(\.[0-9]+)?\.jsonl|\.metrics\.jsonl\.unfinished")
 """Names of the files that a run writes."""
 
 

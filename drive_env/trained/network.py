@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 NORM_EPSILON = np.float32(1e-5)
-"""Of a layer normalisation, added to the variance."""
+"""Added to the variance in a layer normalisation; the default of torch."""
 
 ROTARY_BASE = 10_000.0
 """Of the rotary position encoding (Su et al. 2021)."""
@@ -28,8 +28,8 @@ ERF_SCALE = 0.3275911
 
 
 class SetBlock(NamedTuple):
-    """A set in an observation: `slots` records of `size` floats from index `start`; a slot is filled where its float
-    at index `presence` is above 0."""
+    """A set in an observation vector: `slots` records of `size` floats from index `start`; `presence` is the index,
+    within a record, of the feature that is above 0 where the slot is filled."""
 
     name: str
     start: int
@@ -71,10 +71,10 @@ class Shape(NamedTuple):
 
 
 class Memory:
-    """Keys and values of the last steps of each agent's episode, as rings.
+    """Keys and values of the last steps of each agent's episode, in one ring buffer per agent.
 
     Args:
-        agents: R.
+        shape: of the network. agents: R, number of agents of the batch.
     """
 
     def __init__(self, shape: Shape, agents: int):
@@ -82,16 +82,16 @@ class Memory:
         ring = (layers, agents, shape.kv_heads, shape.context, shape.head_size)
         self.keys, self.values = np.zeros(ring, np.float32), np.zeros(ring, np.float32)
         self.position = np.zeros(agents, np.int64)
-        """(R,) number of steps of the episode so far; step i is in place i mod `context`."""
+        """(R,) number of steps of the episode so far; step i is stored at index i mod `context`."""
         self.previous_actions = np.zeros((agents, shape.components), np.float32)
 
     def reset(self, first: npt.NDArray[np.bool_]) -> None:
-        """Forgets the episode of the agents of a (R,) bool mask."""
+        """Empties the memory of the agents whose episode begins, a (R,) bool mask."""
         self.position[first] = 0
 
 
 def modes(shape: Shape, weights: Mapping[str, Floats], observations: Floats, memory: Memory, agents: Ints) -> Floats:
-    """The most probable actions of some agents, (n, components), and their step in the memory.
+    """The most probable actions of some agents, (n, components). Adds their step to the memory.
 
     Args:
         weights: by name. observations: (n, O) of these agents. agents: (n,) their indices in `memory`.
@@ -166,18 +166,18 @@ def _layer(shape: Shape, weights: Mapping[str, Floats], layer: int, x: Floats, r
 
 def _attended(shape: Shape, memory: Memory, layer: int, agents: Ints, q: Floats, k: Floats, v: Floats) -> Floats:
     """(n, heads, D): softmax(q k / sqrt(D)) v over the last `context` steps of the episode, this one included."""
-    # The step into its place of the ring.
+    # Store this step in the ring buffer.
     position = memory.position[agents]
     memory.keys[layer, agents, :, position % shape.context] = k
     memory.values[layer, agents, :, position % shape.context] = v
 
-    # Places that hold a step of the episode; their order does not matter.
+    # Attend to the indices that hold a step of the episode; their order does not matter.
     filled = np.minimum(position + 1, shape.context)
-    places = int(filled.max())
-    keys, values = memory.keys[layer, agents, :, :places], memory.values[layer, agents, :, :places]
+    longest = int(filled.max())
+    keys, values = memory.keys[layer, agents, :, :longest], memory.values[layer, agents, :, :longest]
     grouped = q.reshape(len(q), shape.kv_heads, -1, shape.head_size)  # query heads that share a KV head are adjacent
     scores = grouped @ keys.swapaxes(2, 3) * np.float32(shape.head_size ** -0.5)
-    scores[np.broadcast_to((np.arange(places) >= filled[:, None])[:, None, None], scores.shape)] = -np.inf
+    scores[np.broadcast_to((np.arange(longest) >= filled[:, None])[:, None, None], scores.shape)] = -np.inf
     scores = np.exp(scores - scores.max(-1, keepdims=True))
     return (scores / scores.sum(-1, keepdims=True) @ values).reshape(q.shape)
 
@@ -190,7 +190,7 @@ def _rotation(position: Ints, size: int) -> tuple[Floats, Floats]:
 
 
 def _rotated(x: Floats, rotation: tuple[Floats, Floats]) -> Floats:
-    """Each pair (i, i + size / 2) of a head's floats, rotated by its angle."""
+    """The floats of heads, with each pair (i, i + size / 2) rotated by its angle."""
     one, other = np.split(x, 2, -1)
     cos, sin = rotation
     return np.concatenate([one * cos - other * sin, other * cos + one * sin], -1)
@@ -213,7 +213,7 @@ def _norm(weights: Mapping[str, Floats], name: str, x: Floats) -> Floats:
 
 
 def _gelu(x: Floats) -> Floats:
-    """x times the standard normal distribution function of x."""
+    """GELU: x times the standard normal distribution function of x."""
     scaled = np.abs(x) * np.float32(0.5 ** 0.5)
     t = 1 / (1 + np.float32(ERF_SCALE) * scaled)
     sum_ = np.zeros_like(t)

@@ -1,5 +1,4 @@
-"""How does a trained network become a policy? By a memory for each batch, and a check that it fits the batch's config.
-"""
+"""How does a trained network drive a batch? With a memory of its own, once it is checked to fit the batch's config."""
 
 from __future__ import annotations
 

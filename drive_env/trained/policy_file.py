@@ -1,4 +1,4 @@
-"""What does the file of a trained policy hold, and is it whole? Weights, their shape, and what inputs and outputs mean.
+"""What does the file of a trained policy hold, and is it intact? Weights, and what inputs and outputs mean.
 
 The file is one of `numpy.savez`: an array per weight, and one with a text in JSON. Reading it executes no code.
 """
@@ -33,14 +33,14 @@ HEAD = "policy.json"
 """Name of the array that holds everything but the weights, as a text."""
 
 HEADER_BYTES = 4096
-"""More than the header of an array in the file takes."""
+"""An array in the file has a header, which is shorter than this."""
 
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, RuntimeError, ArithmeticError, MemoryError,
           struct.error, zipfile.BadZipFile, zlib.error)
-"""What numpy and zipfile raise for files that are not whole."""
+"""What numpy, zipfile and the reader below raise for damaged files."""
 
 SIZE_LIMIT = 1 << 16
-"""Of each number of a shape."""
+"""The largest value of each number of a shape: a damaged file cannot request more memory."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def write_policy(path: str | os.PathLike[str], policy: PolicyFile, half: bool = 
 
     Args:
         path: of the file. policy: its content.
-        half: whether weights are stored as half floats, which halves the file.
+        half: whether weights are stored in half precision (float16), which halves the file.
 
     Raises:
         ConfigError: the file cannot be written, or has another suffix than `SUFFIX`.
@@ -153,11 +153,11 @@ def _shape(found: Mapping[str, Any]) -> Shape:
     shape = Shape(**numbers, sets=sets, previous_action=bool(found["previous_action"]),
                   sizes=tuple(_number(value, 1) for value in found["sizes"]), bounds=(low, high))
     if not (math.isfinite(low) and math.isfinite(high)) or any(one.presence >= one.size for one in sets):
-        raise ValueError("its shape is inconsistent")
+        raise ValueError("the bounds or the sets of its shape are inconsistent")
     if shape.heads and (shape.width % (2 * shape.heads) or not shape.kv_heads or shape.heads % shape.kv_heads):
         raise ValueError("its heads do not divide its width")
     if shape.sizes and len(shape.sizes) != shape.components:
-        raise ValueError("its action has other components than sizes")
+        raise ValueError("the number of sizes of its action is not that of components")
     return shape
 
 

@@ -1,5 +1,4 @@
-"""What is known of a policy from a training? How it acts in a batch, its checkpoint, and the worlds it was trained in.
-"""
+"""What does a trained policy consist of? Its function for a batch, its checkpoint, and the worlds of its training."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ MakeAct = Callable[[Batch], Act]
 
 @dataclass(frozen=True)
 class TrainedPolicy:
-    """A policy from a training, and what is known of that training.
+    """A policy from a training, with the checkpoint and the worlds of that training.
 
     Attributes:
         for_batch: makes the policy of a batch; raises a `ConfigError` if the policy does not fit its config.

@@ -15,7 +15,7 @@ from small import run_here, tiny_config
 from baselines import compare
 from baselines.config import TrainConfig
 from baselines.tools.compared import (
-    HELD, TOO_SHORT, UNCOMPARED, VERDICTS, CompareError, RunCurve, differing, grouped, knobs_of, label_of,
+    HELD, TOO_SHORT, UNCOMPARED, VERDICTS, CompareError, RunCurve, differing, grouped, compared_fields, label_of,
     mean_and_spread, reached, read_run, verdict_of)
 
 README = Path(compare.__file__).with_name("README.md")
@@ -24,7 +24,7 @@ README = Path(compare.__file__).with_name("README.md")
 def curve(*values, seed=0, folder="run", steps=100, **parts):
     config = TrainConfig().changed(run={"seed": seed}, **parts)
     at = np.arange(1, len(values) + 1) * float(steps)
-    return RunCurve(Path(folder), seed, knobs_of(config.to_dict()), at, at / 50, np.array(values, float))
+    return RunCurve(Path(folder), seed, compared_fields(config.to_dict()), at, at / 50, np.array(values, float))
 
 
 @pytest.mark.parametrize("values, verdict", [
@@ -63,7 +63,7 @@ def test_the_mean_of_seeds_is_over_the_steps_that_all_have():
 
 
 def test_every_field_that_is_not_compared_exists():
-    known = knobs_of(TrainConfig().to_dict()).keys() | set(UNCOMPARED)
+    known = compared_fields(TrainConfig().to_dict()).keys() | set(UNCOMPARED)
     flat = lambda config, prefix="": {path for name, value in config.items() for path in (
         flat(value, f"{prefix}{name}.") if isinstance(value, dict) and value else {f"{prefix}{name}"})}
     assert known == flat(TrainConfig().to_dict())

@@ -34,7 +34,7 @@ mode = "subprocess"
 type = "human_replay"
 inherits = "small"
 
-[eval.asked]
+[eval.never]
 type = "multi_scenario"
 interval = 0
 """

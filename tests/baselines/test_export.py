@@ -16,8 +16,8 @@ from command import run
 from small import BUSY, TINY, make_policy, run_here
 
 import drive_env
-from baselines.policy.runner import PolicyRunner
 from baselines.export import exported, main, shape_of
+from baselines.policy.runner import PolicyRunner
 from drive_env import Batch, ConfigError, load_policy
 from drive_env.evaluation import MultiScenario
 from drive_env.trained import (
@@ -60,17 +60,17 @@ def test_numpy_acts_as_torch(model, actions):
         runner = PolicyRunner(torch_policy, torch.device("cpu"))(batch)
         act = policy_of(file_of(torch_policy, model, drive), "policy").for_batch(batch)
         batch.reset()
-        waited = episodes = compared = 0
+        waited = episodes = distinct = 0
         for _ in range(80):
             mine, theirs, acts = act(batch), runner(batch), ~batch.waits
             if actions == "continuous":
                 np.testing.assert_allclose(mine[acts], theirs[acts], atol=2e-4)
             else:
                 np.testing.assert_array_equal(mine[acts], theirs[acts])
-            compared += len(np.unique(mine[acts]))
+            distinct += len(np.unique(mine[acts]))
             waited, episodes = waited + (~acts).sum(), episodes + batch.first.sum()
             batch.step(theirs)
-    assert waited > 50 and episodes > 2 * batch.num_agents and compared > 80, "the actions vary"
+    assert waited > 50 and episodes > 2 * batch.num_agents and distinct > 80, "the actions do not vary"
 
 
 def test_a_checkpoint_and_its_file_are_evaluated_alike(checkpoint, file):
@@ -165,8 +165,8 @@ def with_head(**changes):
     (with_head(shape__layers=60_000), "it has no array 'trunks.0.layers.2"),
     (with_head(shape__heads=3), "its heads do not divide its width"),
     (with_head(shape__bounds=[0.0]), "not enough values to unpack"),
-    (with_head(shape__sets=[["roads", 0, 1, 8, 8]]), "its shape is inconsistent"),
-    (with_head(shape__sizes=[1, 2]), "its action has other components than sizes"),
+    (with_head(shape__sets=[["roads", 0, 1, 8, 8]]), "the bounds or the sets of its shape are inconsistent"),
+    (with_head(shape__sizes=[1, 2]), "the number of sizes of its action is not that of components"),
     (with_head(object_width=0), "a number of its shape is 0"),
     (with_head(config__dt_s=-1.0), "dt_s is -1.0"),
     (with_head(checkpoint=3), "checkpoint and scenes must be objects"),
