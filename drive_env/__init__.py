@@ -44,8 +44,7 @@ else:  # hidden from type checkers, which would accept every name otherwise
             from .policies import load_policy
 
             return load_policy
-        if name in ("behaviours", "drivers", "evaluation", "policies", "realism", "replay", "tasks",
-                    "trained"):
+        if name in ("behaviours", "drivers", "evaluation", "policies", "realism", "replay", "tasks", "trained"):
             from importlib import import_module  # `from . import` would look the name up here, without end
 
             return import_module(f".{name}", __name__)

@@ -3,8 +3,8 @@
 A policy is a function from the batch to the actions of all agents, with the shape and type of `batch.actions`. It is
 called once per step; its actions for agents that wait have no effect. A policy with a memory may have a method
 `reset(mask)`, which is called with the agents whose episode begins, (R,) bool, before the policy acts on their first
-observations, and never between the trials of an episode. The path of a checkpoint stands for the policy in it, which
-the reference trainer reads.
+observations, and never between the trials of an episode. The path of a checkpoint or of an exported policy stands for
+the policy in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -141,10 +141,10 @@ KNOWN = {
     "lane": NamedPolicy(_lane, f"lanes or logs; {ACCELERATION}", "`LaneDriver`: follows lanes by rule"),
     "random": NamedPolicy(_random, "nothing", "samples actions uniformly; each world has a stream of its own"),
     "parking": NamedPolicy(_parking, f"a parking lot, reverse (`dynamics.min_speed_mps`), {ACCELERATION}",
-                     "`ParkingDriver`: parks by rule"),
+                           "`ParkingDriver`: parks by rule"),
     "constant": NamedPolicy(_constant, ACCELERATION, "keeps its speed and drives straight on"),
     "idm": NamedPolicy(lambda batch, seed: _lane(batch, seed, overtakes=False), f"lanes or logs; {ACCELERATION}",
-                 "as `lane`, but stays behind slow vehicles (intelligent driver model)"),
+                       "as `lane`, but stays behind slow vehicles (intelligent driver model)"),
     "replay": NamedPolicy(_replay, "logs", "takes the [expert actions](actions.md#expert-actions) of the log"),
 }
 
@@ -156,18 +156,16 @@ POLICIES = tuple(KNOWN)
 
 
 def resolved(policy: Policy) -> str | Act | TrainedPolicy:
-    """Checks an argument `policy` and imports what it names: returns one of `POLICIES`, a function, or an object.
+    """Checks a policy, and imports or reads what it names: returns one of `POLICIES`, a function, or an object.
 
     Raises:
-        ConfigError: it is neither a function nor a known name, or what it names cannot be imported.
+        ConfigError: it is no `Policy`, or what it names cannot be imported or read.
         MissingExtraError: it is a checkpoint, and a package of the extra `train` is not installed.
     """
     if isinstance(policy, str) and policy in KNOWN:
         return policy
-    if isinstance(policy, (str, os.PathLike)) and os.path.isdir(policy):
-        return _of_checkpoint(os.fspath(policy))
-    if _is_exported(policy):
-        return policy_of(read_policy(policy), os.fspath(policy))
+    if (trained := _trained(policy)) is not None:
+        return trained
     if isinstance(policy, str) and ":" in policy:
         return _imported(policy)
     if (callable(policy) or hasattr(policy, "for_batch")) and not isinstance(policy, os.PathLike):
@@ -193,10 +191,8 @@ def load_policy(source: str | os.PathLike[str]) -> TrainedPolicy:
         ConfigError: there is no such file or folder, or it has no policy, or a damaged one.
         MissingExtraError: it is a checkpoint, and a package of the extra `train` is not installed.
     """
-    if _is_exported(source) or isinstance(source, (str, os.PathLike)) and os.path.isdir(source):
-        found = resolved(source)
-        assert isinstance(found, TrainedPolicy)
-        return found
+    if (trained := _trained(source)) is not None:
+        return trained
     raise ConfigError(f"source is {value_text(source)}; it must be a file *{SUFFIX} of baselines.export, or the folder "
                       "of a checkpoint or of a run")
 
@@ -222,10 +218,14 @@ def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
     return lambda batch: found if not callable(reset) else _resetting(found, reset)
 
 
-def _is_exported(policy: Any) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether a policy is the path of an exported one."""
-    path = os.fspath(policy) if isinstance(policy, (str, os.PathLike)) else None
-    return isinstance(path, str) and path.endswith(SUFFIX)
+def _trained(source: Any) -> TrainedPolicy | None:
+    """The policy of a checkpoint's folder, or of the file of an exported policy; None if it is the path of neither."""
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        return None
+    if os.path.isdir(path):
+        return _of_checkpoint(path)
+    return policy_of(read_policy(path), path) if path.endswith(SUFFIX) else None
 
 
 def _resetting(policy: Act, reset: Callable[[np.ndarray], Any]) -> Act:
@@ -266,7 +266,7 @@ def _of_checkpoint(path: str) -> TrainedPolicy:
     folder = str(checkout if (checkout / "baselines" / "evaluate.py").is_file() else Path.cwd())
     sys.path.insert(0, folder)
     try:
-        policy_of = importlib.import_module("baselines.evaluate").policy_of
+        read_checkpoint = importlib.import_module("baselines.evaluate").policy_of
     except (ModuleNotFoundError, AttributeError) as error:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] != "baselines":
             raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error.name} must be "
@@ -277,11 +277,11 @@ def _of_checkpoint(path: str) -> TrainedPolicy:
         raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error}") from None
     finally:
         sys.path.remove(folder)
-    return policy_of(path)
+    return read_checkpoint(path)
 
 
 def config_or_trained(config: ConfigSource | None, policy: Policy) -> ConfigSource | None:
-    """The config with which a policy is played: where it is None, that of the training of a checkpoint."""
+    """`config`; where it is None, that of the training of a trained policy, and None for any other policy."""
     return policy.config if config is None and isinstance(policy, TrainedPolicy) else config
 
 

@@ -17,8 +17,7 @@ from drive_env.scenes.generate import GENERATORS
 
 
 COMMANDS = ["demo", "inspect", "convert", "classify", "play", "replay", "gallery", "evaluate", "merge", "compare",
-            "hardness",
-            "bench"]
+            "hardness", "bench"]
 
 
 def run_alone(*arguments):

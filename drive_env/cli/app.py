@@ -264,7 +264,7 @@ def compare(
     comparison.run(results)
 
 
-@app.command(short_help="List which scenes are hard for the policies of some results.")
+@app.command(short_help="List the scenes that are hard for the policies of some results.")
 def hardness(
     results: Annotated[list[Path], typer.Argument(metavar="RESULT...", help="Results that evaluate --out wrote.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The list of scenes to write (.json), the hardest first.")],

@@ -47,7 +47,7 @@ def _apart(name: str, results: Sequence[EvalResult]) -> str:
 
 
 def _overlap(one: Figure, other: Figure | None) -> bool:
-    """Whether two intervals have a value in common; True where one of both is unknown."""
+    """Whether two intervals have a value in common; True if one of them is unknown."""
     if other is None or one.ci95 is None or other.ci95 is None:
         return True
     (low, high), (other_low, other_high) = one.ci95, other.ci95

@@ -68,7 +68,8 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
     """Runs the evaluators, prints a table for each and writes their results; or only lists or shows the evaluators.
 
     Args:
-        name: of the policy, for tables and results. policy: as returned by `resolved`. None: there is none.
+        name, policy: name of the policy in tables and results, and the policy as returned by `resolved`; None if the
+            evaluators are only listed or shown.
 
     Returns:
         The exit code.
@@ -117,7 +118,7 @@ def _evaluated(evaluator: Evaluator, name: str, policy: Policy, shard: tuple[int
             return evaluator.rollout(driver, shard, threads, policy_name=one, progress=lambda done, most: bars.update(
                 bar, completed=done, total=most))
 
-        # A class is instantiated for each evaluator; a checkpoint is read once.
+        # A class is instantiated anew for each evaluator, by its name; a checkpoint is read only once.
         result = played(name, policy if isinstance(policy, TrainedPolicy) else name)
         for other in BOUNDS if bounds else ():
             if other == name:
@@ -193,7 +194,7 @@ def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
 
 
 def _writable(path: Path) -> Path:
-    """The result file itself, if it and the file of its rows can be written."""
+    """Returns the path of a result file once it is checked that this file and the file of its rows can be written."""
     for file in (path, rows_file(path)):
         is_new = not file.exists()
         try:

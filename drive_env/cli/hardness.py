@@ -11,7 +11,7 @@ from ..scenes import save_scene
 from . import show
 
 SHOWN = 10
-"""Number of scenes that are shown and saved by default."""
+"""Default of `--count`."""
 
 
 def run(results: Sequence[Path], out: Path, count: int | None, folder: Path | None) -> None:
@@ -30,6 +30,6 @@ def run(results: Sequence[Path], out: Path, count: int | None, folder: Path | No
     show.lines(f"\nhardness of {show.plural(len(rows), 'scene')}: {out}")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        for place, scene in enumerate(hard_scenes(count, out)):
-            save_scene(scene, folder / f"{place:05d}.drv")
+        for rank, scene in enumerate(hard_scenes(count, out)):
+            save_scene(scene, folder / f"{rank:05d}.drv")
         show.lines(f"the {show.plural(count, 'hardest scene')}: {folder}")

@@ -13,8 +13,8 @@ from .multi_scenario import MultiScenario
 
 
 class Adaptation(MultiScenario):
-    """Drives all agents of a list of scenes in episodes of several trials: as it is (group "full"), and if the policy
-    is a checkpoint with a memory, in the same worlds under each ablation of it.
+    """Drives all agents of a list of scenes in episodes of several trials: with the policy as it is (group "full"), and
+    in the same worlds under each ablation of its memory, if it is a checkpoint with one.
 
     The metric `score_over_<ablation>` is the score in the last trial minus that under the ablation: what the policy
     gains from what it remembers of earlier trials.
@@ -23,7 +23,7 @@ class Adaptation(MultiScenario):
     type = "adaptation"
 
     def env_overrides(self) -> dict[str, Any]:
-        """No field; checks the number of trials.
+        """Sets no field; checks the number of trials.
 
         Raises:
             ConfigError: an episode has one trial.

@@ -134,7 +134,7 @@ class Evaluator:
     # ---- the evaluation ----
 
     def check_env(self, env: Mapping[str, Any]) -> None:
-        """Rejects a field of the worlds' config whose value the type would silently replace.
+        """Rejects a value of the worlds' config that the type of evaluator would silently replace.
 
         Args:
             env: the fields that a user has set.
@@ -159,8 +159,7 @@ class Evaluator:
                 "env": self.env.to_dict()}
 
     def hashed(self) -> dict[str, Any]:
-        """`resolved` without the `SCHEDULE`: the settings that results have, and whose hash identifies their episodes.
-        """
+        """`resolved` without the `SCHEDULE`: the settings in results, whose hash identifies the episodes."""
         return {name: value for name, value in self.resolved().items() if name not in SCHEDULE}
 
     def rollout(self, policy: Policy, shard: tuple[int, int] = (0, 1), threads: int = 0,
@@ -207,7 +206,7 @@ class Evaluator:
                           len(conditions))
 
     def _probes(self, batch: Batch) -> Probe:
-        """The probe of the type, and those of all types."""
+        """The probe of the type, joined with those that all types have."""
         scores = [DrivenScores(batch, self.measured)] if self.chosen["scores"] else []
         return Probes([self.probe(batch), Comfort(batch, self.measured), *scores])
 
@@ -266,7 +265,7 @@ class _Run:
         self.failures.append(Failure(scene, f"{type(error).__name__}: {error}"))
 
     def refuse(self, condition: str, error: Exception) -> None:
-        """Adds a condition that the config does not allow; its episodes are expected, too."""
+        """Adds a condition that the config does not allow; its episodes count as expected."""
         self.refused += 1
         self.fail(condition, error)
 
@@ -287,7 +286,7 @@ class _Run:
 
     def result(self, policy: str, policy_env: Mapping[str, Any], checkpoint: Mapping[str, Any] | None, total_s: float,
                conditions: int) -> EvalResult:
-        """The figures of all rows. Every one of the `conditions` has as many episodes, also one that was refused."""
+        """The figures of all rows. A refused condition counts with as many expected episodes as each of the others."""
         self.expected += self.refused * (self.expected // (conditions - self.refused))
         evaluator, config, rows = self.evaluator, self.evaluator.hashed(), joined(self._rows)
         index, count = self.shard

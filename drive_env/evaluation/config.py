@@ -137,8 +137,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
         name: of the evaluator. settings: as returned by `resolved_section`.
         training: the config of the worlds in the training, over which the section and the clean values are merged;
             None: the defaults, or if `scenes` is a single generator, those of its task.
-        trained_scenes: the scenes of the training as settings (`TrainedPolicy.scenes`), which are the default of
-            `scenes` where the type has none of its own; None: none.
+        trained_scenes: the scenes of the training as settings (`TrainedPolicy.scenes`), the default if neither the
+            section nor the type sets `scenes`; None: there are none.
 
     Raises:
         ConfigError: the settings have no type or an unknown one, or a setting does not fit.

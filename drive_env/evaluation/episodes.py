@@ -70,8 +70,8 @@ class Played:
         complete, stalled: (W,) bool, whether all trials of the episode ended; whether they did not within the limit.
         probe: the probe of the batch.
         agent_steps: number of steps in which an agent acted, summed over agents.
-        play_s, policy_s: wall time of the whole batch, and of the policy in worlds whose episode had not ended, each
-            world having an equal share of a call.
+        play_s, policy_s: wall time of the whole batch, and of the policy: each call counts by the share of worlds whose
+            episode had not ended.
     """
 
     batch: Batch
@@ -164,7 +164,7 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
     while playing.any():
         before = time.perf_counter()
         actions = act(batch)
-        policy_s += (time.perf_counter() - before) * float(playing.mean())  # it acts in worlds that are done, too
+        policy_s += (time.perf_counter() - before) * float(playing.mean())  # it also acts where the episode has ended
         batch.step(actions)
         steps += 1
         agent_steps += int((~batch.invalid_step & playing[batch.world_of_agent]).sum())

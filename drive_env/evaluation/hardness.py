@@ -1,4 +1,4 @@
-"""Which scenes are hard? A number for each scene from the scores of one or several results, and the hardest scenes."""
+"""Which scenes are hard? Those with the lowest mean scores in one or several results."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SCHEMA = 1
 
 FORM: dict[str, Any] = {"source": str, "scene": str, "agents": (int, type(None)), "parameters": dict,
                         "hardness": (int, float), "results": int, "trials": int}
-"""Types of the entries of a scene."""
+"""Types of the entries of a scene in the file."""
 
 Key = tuple[str, str, int | None, str]
-"""Of a scene: source, name, vehicles, and parameters as JSON."""
+"""What identifies a scene: source, name, number of vehicles, and parameters as JSON."""
 
 NUMBERED = re.compile(r"(\w+)/(\d+)")
 """A scene of a generator or of a class of behaviour, by its seed or its number in the class."""
@@ -43,8 +43,8 @@ class SceneHardness:
         scene: name of the scene; a file may hold several.
         agents: number of vehicles with which a generator made it; None: its default, and for other sources.
         parameters: other parameters with which a generator made it.
-        hardness: mean over results of 1 minus the mean score of the trials in the scene; 0 if all had a score, 1 if
-            none had one.
+        hardness: mean over results of 1 minus the mean score of the trials in the scene; 0 if all scores are 1, and 1
+            if all are 0.
         results: number of results with trials in the scene. trials: number of these trials.
     """
 
@@ -64,7 +64,7 @@ def scene_hardness(results: Sequence[EvalResult]) -> list[SceneHardness]:
     several times.
 
     Args:
-        results: at least one, of the same or of other evaluators.
+        results: at least one, of one or several evaluators.
 
     Raises:
         ConfigError: there are none.
@@ -72,8 +72,8 @@ def scene_hardness(results: Sequence[EvalResult]) -> list[SceneHardness]:
     if not results:
         raise ConfigError("results is empty; it must hold at least one result")
 
-    # The mean score of each scene in each result.
-    shares: dict[Key, list[float]] = {}
+    # 1 minus the mean score of each scene in each result.
+    lacking: dict[Key, list[float]] = {}
     trials: dict[Key, int] = {}
     for result in results:
         scores: dict[Key, list[float]] = {}
@@ -82,12 +82,13 @@ def scene_hardness(results: Sequence[EvalResult]) -> list[SceneHardness]:
         for source, scene, score in zip(*columns, strict=True):
             scores.setdefault((source, scene, *_made_with(source, result.config)), []).append(score)
         for key, found in scores.items():
-            shares.setdefault(key, []).append(1.0 - float(np.mean(found)))
+            lacking.setdefault(key, []).append(1.0 - float(np.mean(found)))
             trials[key] = trials.get(key, 0) + len(found)
 
+    # Their means over results, as rows.
     rows = [SceneHardness(source, scene, agents, json.loads(parameters), hardness=float(np.mean(found)),
                           results=len(found), trials=trials[source, scene, agents, parameters])
-            for (source, scene, agents, parameters), found in shares.items()]
+            for (source, scene, agents, parameters), found in lacking.items()]
     return sorted(rows, key=lambda row: (-row.hardness, row.source, row.scene, row.agents or 0))
 
 
@@ -143,7 +144,7 @@ def hard_scenes(count: int, path: str | os.PathLike[str]) -> list[Scene]:
 
 
 def _made_with(source: str, config: Mapping[str, Any]) -> tuple[int | None, str]:
-    """With which vehicles and parameters, as JSON, an evaluation made a source; (None, "{}") unless it generated it."""
+    """Vehicles and parameters, as JSON, with which an evaluation generated a source; (None, "{}") for other sources."""
     found = NUMBERED.fullmatch(source)
     if not found or not is_generator(found[1]):
         return None, "{}"
@@ -164,5 +165,5 @@ def _scene_of(row: SceneHardness) -> Scene:
     for scene in scenes:
         if scene.name == row.scene:
             return scene
-    raise SceneError(f"{row.source}: it has no scene {row.scene!r} any more; it has "
+    raise SceneError(f"{row.source}: it has no scene {row.scene!r}; it has "
                      + ", ".join(repr(scene.name) for scene in scenes))

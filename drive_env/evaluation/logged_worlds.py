@@ -1,4 +1,4 @@
-"""How does a scene with a log become one with which rollouts are compared? And how are the rollouts captured?"""
+"""What of a scene and its rollouts is compared? Log, map and lights in the form of `drive_env.realism`, and poses."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..scenes.scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, ROAD_KIND_CODE
 from .scores.scene_map import driven_map, has_levels
 
 POINT_SPACING_M = 0.5
-"""Largest distance of two points of a lane: with coarser ones the published search of the nearest lane goes wrong."""
+"""Largest distance between two points of a lane: with a larger one, the published search finds wrong nearest lanes."""
 
 SIGNAL_CODES = {"off": 0, "red": 4, "yellow": 5, "green": 6}
 """Codes of the Waymo Open Motion Dataset, by what a light shows."""
 
-SIMULATED = ("x_m", "y_m", "heading_rad")
+POSE = ("x_m", "y_m", "heading_rad")
 
 
 def evaluated_agents(roles: Roles) -> npt.NDArray[np.intp]:
     """Indices of the agents whose motion is scored: the recording vehicle and the tracks to predict.
 
-    All agents, if none of these is one.
+    All agents, if none of these is an agent.
     """
     scene, agents = roles.scene, roles.objects[: roles.num_agents]
     named = np.isin(agents, [scene.sdc, *scene.tracks_to_predict])
@@ -35,9 +35,9 @@ def evaluated_agents(roles: Roles) -> npt.NDArray[np.intp]:
 
 
 def frame_origin_m(scene: Scene, published: bool) -> npt.NDArray[np.float64]:
-    """(2,) what is added to the coordinates of a scene: with `published`, its origin in the source.
+    """(2,) m, added to the coordinates of a scene: with `published`, the scene's origin in the source, else 0.
 
-    Where the zero of the coordinates is matters to the slips of the published implementation, and only to these.
+    The origin of the coordinates changes nothing but the errors of the published implementation (docs/realism.md).
     """
     return np.asarray(scene.origin_m, np.float64) if published else np.zeros(2)
 
@@ -71,7 +71,7 @@ def logged_scene(roles: Roles, current_step: int, simulated_steps: int, publishe
     track, origin_m = lambda name: getattr(objects, name)[:steps].T, frame_origin_m(scene, published)
     z_m = track("z_m") if has_levels(scene) else np.zeros_like(track("z_m"))
 
-    # The map: lanes by their places among the lanes, as the signals name them.
+    # The map. Signals refer to lanes by their index among the lanes.
     road_map = driven_map(scene)
     if not any(len(line) > 1 for line in road_map.road_edges):
         raise SceneError(f"scene {scene.name} has no road edge; realism needs one")
@@ -86,19 +86,22 @@ def logged_scene(roles: Roles, current_step: int, simulated_steps: int, publishe
 
 
 def _signals(scene: Scene, steps: int, lanes: Sequence[np.ndarray], origin_m: np.ndarray) -> Signals | None:
-    """The logged lights, one signal for each of their lanes, whose stop point is where the stop line crosses it."""
-    controls, places = scene.traffic_controls, np.flatnonzero(scene.roads.kind == ROAD_KIND_CODES["lane"])
+    """One signal for each lane of each logged light; its stop point is where the stop line crosses the lane."""
+    # Lights with logged states, and their lanes.
+    controls, lane_roads = scene.traffic_controls, np.flatnonzero(scene.roads.kind == ROAD_KIND_CODES["lane"])
     is_logged = (controls.kind == CONTROL_KIND_CODES["light"]) & (np.diff(controls.phase_start) == 0)
     owner = np.repeat(np.arange(controls.count), np.diff(controls.start))
     used = is_logged[owner]
     if not used.any():
         return None
-    owner, lane = owner[used], np.searchsorted(places, controls.lane[used])
+    owner, lane = owner[used], np.searchsorted(lane_roads, controls.lane[used])
+
+    # Their codes in each step, and their stop points.
     code_of = np.zeros(max(LIGHT_STATE_CODES.values()) + 1, np.int64)
     for name, code in LIGHT_STATE_CODES.items():
         code_of[code] = SIGNAL_CODES[name]
     points_m = origin_m + np.array([_stop_point_m(lanes[one], controls.line_m[control].astype(np.float64))
-                         for one, control in zip(lane.tolist(), owner.tolist(), strict=True)])
+                                    for one, control in zip(lane.tolist(), owner.tolist(), strict=True)])
     return Signals(lane, code_of[controls.state[:steps, owner]], np.broadcast_to(points_m, (steps, *points_m.shape)))
 
 
@@ -143,7 +146,7 @@ class RolloutCapture:
     def capture(self) -> None:
         """Adds the current poses."""
         state, count = self._batch._core.state, len(self.roles.objects)
-        names = (*SIMULATED, "z_m") if state["z_m"].shape[1] else SIMULATED
+        names = (*POSE, "z_m") if state["z_m"].shape[1] else POSE
         self._frames.append({name: state[name][:, :count].copy() for name in names})
 
     def poses(self, steps: int, published: bool = False) -> Poses:
@@ -155,10 +158,10 @@ class RolloutCapture:
         roles, frames = self.roles, self._frames[1 : steps + 1]
         objects = roles.scene.objects
         found = {name: np.zeros((self._batch.num_worlds, objects.count, steps), np.float32)
-                 for name in (*SIMULATED, "z_m")}
+                 for name in (*POSE, "z_m")}
         for name in frames[0]:
             found[name][:, roles.objects] = np.stack([frame[name] for frame in frames], axis=-1)
-        if "z_m" in frames[0]:  # the core's heights are those of the road
+        if "z_m" in frames[0]:  # heights of the core are those of the road, poses those of centres
             found["z_m"][:, roles.objects] += 0.5 * objects.height_m[roles.objects, None]
         for name, origin_m in zip(("x_m", "y_m"), frame_origin_m(roles.scene, published), strict=True):
             found[name] = found[name] + origin_m

@@ -20,10 +20,10 @@ from ..names import named_arguments
 from ..policies import Policy
 from .base import Evaluator
 from .figures import Figure
-from .result import INCOMPLETE, EvalResult, load_result, result_path, sha256_of
+from .result import INCOMPLETE, EvalResult, load_result, result_path, rows_file, sha256_of
 
 TAIL_CHARACTERS = 2000
-"""Length of the end of stderr that the error of a failed process has."""
+"""Number of characters of stderr, from its end, that the error of a failed process quotes."""
 
 UPDATE_LIMIT = 2**63 - 1
 
@@ -83,8 +83,8 @@ class EvalManager:
 
     Args:
         evaluators: in the order in which they run, with different names.
-        folder: of the results, which are written as `<name>.json` and replace those before; created if missing. None:
-            no result is written.
+        folder: of the results; each is written as `<name>.json` and replaces the one of the evaluation before. Created
+            if missing. None: no result is written.
         command: for evaluators with `mode="subprocess"`; None: there may be none.
         environment: variables of these processes; None: those of this one.
         threads: as for `Batch`.
@@ -94,7 +94,8 @@ class EvalManager:
         failures: number of evaluations that failed.
 
     Raises:
-        ConfigError: two evaluators have one name, a name is no file name, or a mode needs `folder` and `command`.
+        ConfigError: two evaluators have one name, a name cannot be that of a file, or an evaluator with the mode
+            "subprocess" lacks `folder` or `command`.
     """
 
     @named_arguments
@@ -115,11 +116,11 @@ class EvalManager:
                                   "must be 'inline'")
 
     def due(self, update: int, force: bool = False) -> list[Evaluator]:
-        """The evaluators to run after an update: those that are enabled, have an interval, and are at it.
+        """The evaluators to run after an update: the enabled ones whose interval divides the number of updates.
 
         Args:
             update: number of updates since the start of the training.
-            force: after the last update, at which every evaluator with an interval runs.
+            force: set it after the last update: every enabled evaluator with an interval runs.
 
         Raises:
             ConfigError: `update` is no whole number from 0 on.
@@ -179,7 +180,7 @@ class EvalManager:
             raise ConfigError(f"checkpoint is None; evaluator {evaluator.name} has the mode 'subprocess' and needs one")
         # A name of its own: the result of an earlier evaluation must not be taken for that of this one.
         out, limit_s = result_path(self._folder, f".{evaluator.name}.unfinished"), evaluator.config.timeout_s
-        files = (out, out.with_suffix(".episodes.csv"))
+        files = (out, rows_file(out))
         for file in files:
             file.unlink(missing_ok=True)
         try:

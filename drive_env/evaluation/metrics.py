@@ -13,7 +13,7 @@ CLOSE_S = 0.95
 """A trial has a close call if its smallest time to collision is below this bound, which is that of nuPlan."""
 
 FULL_GROUP = "full"
-"""The group in which a policy has its memory; beside it, each other group is an ablation."""
+"""The group of the policy with its memory; if a result has it, all other groups are ablations."""
 
 CLEAN_GROUP = "clean"
 """The group without changes of the config, which is level 0 of every field."""
@@ -64,7 +64,7 @@ def _over_ablations(rows: Rows) -> dict[str, Quantity]:
     for name in names:
         if name == FULL_GROUP:
             continue
-        # An episode that was stalled in one of both is in neither.
+        # An agent counts only if its last trial ended in both groups.
         full, ablated = (is_last & (groups == one) for one in (FULL_GROUP, name))
         full, ablated = full & np.isin(agents, agents[ablated]), ablated & np.isin(agents, agents[full])
         found[f"score_over_{name}"] = Quantity(

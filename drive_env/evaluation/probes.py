@@ -1,4 +1,4 @@
-"""What is measured of whole trials while a batch is played? Comfort, scores of the field, and logs of the trials."""
+"""What is measured over whole trials while a batch is played? Comfort, and the scores of docs/scores.md."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ Measured = Callable[[Batch], npt.NDArray[np.bool_] | None]
 """As `Evaluator.measured`."""
 
 COMFORT = ("hard_braking_share", "comfortable_share")
-"""The scores of a drive that `Comfort` measures."""
+"""The metrics that `Comfort` measures."""
 
 
 class Probes(Probe):
     """Several probes of one batch.
 
     Args:
-        probes: whose metrics have different names.
+        probes: at least one; their metrics have different names.
     """
 
     def __init__(self, probes: Sequence[Probe]) -> None:
         self._probes = probes
 
     def after_reset(self) -> None:
-        """Calls all of them."""
+        """Calls `after_reset` of each probe."""
         for probe in self._probes:
             probe.after_reset()
 
     def after_step(self, playing: npt.NDArray[np.bool_]) -> None:
-        """Calls all of them."""
+        """Calls `after_step` of each probe."""
         for probe in self._probes:
             probe.after_step(playing)
 
     def columns(self) -> dict[str, npt.NDArray[np.float32]]:
-        """The metrics of all of them."""
+        """The metrics of all probes."""
         return {name: column for probe in self._probes for name, column in probe.columns().items()}
 
 
@@ -80,7 +80,7 @@ class LoggedTrials(Probe):
 
 
 class DrivenScores(LoggedTrials):
-    """The scores of docs/scores.md of each trial, but those that trial records or `Comfort` have.
+    """The scores of docs/scores.md of each trial, except those that trial records or `Comfort` have.
 
     Args:
         batch: in which agents do not respawn.
@@ -146,10 +146,11 @@ class Comfort(Probe):
 
     def after_step(self, playing: npt.NDArray[np.bool_]) -> None:
         """Adds a frame to the trial of each world that is `playing`, and measures trials that end."""
-        # The core sets the speed of an agent to 0 in the step of the event that halts it.
         batch = self._batch
         if batch.config.on_goal == "respawn":
             return
+
+        # Speeds after the step; the core sets the speed of an agent to 0 in the step of the event that halts it.
         x_m, y_m, speed_mps = (self._agents(name) for name in ("x_m", "y_m", "speed_mps"))
         acted = ~batch.invalid_step.reshape(speed_mps.shape)
         halted = acted & (self._agents("status") != DRIVING)
@@ -157,7 +158,7 @@ class Comfort(Probe):
         speed_mps = np.where(halted, event_speed_mps(self._speed_mps, moved_m, self._dt_s[:, None]), speed_mps)
         self._x_m, self._y_m, self._speed_mps = x_m, y_m, speed_mps
 
-        # A step without an agent that acts is a restart, after which a trial begins.
+        # A step in which no agent acts is a restart, after which a trial begins.
         restarted = playing & ~acted.any(axis=1)
         for world in np.flatnonzero(restarted).tolist():
             self._frames[world] = []

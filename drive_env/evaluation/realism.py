@@ -29,7 +29,7 @@ DT_S = 0.1
 """Time of a step there; the speeds of the features depend on it."""
 
 ROLLOUT_LIMIT = 1024
-"""All rollouts of a scene are worlds of one batch."""
+"""Largest number of rollouts of a scene, all of which are worlds of one batch."""
 
 STEP_LIMIT = 10_000
 
@@ -42,8 +42,8 @@ class Realism(Evaluator):
     before, and has `simulated_steps`, or as many as the log has left. `control` determines which objects the policy
     drives; what the others do is `env.others`. Scored are the agents among the recording vehicle and the tracks to
     predict, or all agents of a scene that names none of them; only they have rows. Agents drive on after a goal, a
-    collision or any other event. With `published`, the slips of the published implementation count, with the
-    coordinates of the source. The log of a scene with another time step than 0.1 s is interpolated.
+    collision or any other event. With `published`, the features have the errors of the published implementation, in
+    the coordinates of the source. The log of a scene with another time step than 0.1 s is interpolated.
     """
 
     type = "realism"
@@ -96,8 +96,8 @@ class Realism(Evaluator):
 class ScoredRollouts(Probe):
     """The realism of the rollouts of one scene, one in each world of a batch.
 
-    The values of a scene are those of its first evaluated agent in the first world; all other rows have none. So a mean
-    over rows is one over scenes.
+    The first evaluated agent of the first world has the values of the scene, all others have NaN, so that a mean over
+    agents is a mean over scenes.
 
     Args:
         batch: all of its worlds play the same scene.
@@ -127,11 +127,11 @@ class ScoredRollouts(Probe):
         values: dict[str, float] = {}
         for year in YEARS:
             values |= _named(score_features(logged, rollouts, year))
-        place = int(evaluated_agents(roles)[0])
+        first = int(evaluated_agents(roles)[0])
         found = {}
         for name, value in values.items():
             found[name] = np.full((self._batch.num_agents, 1), np.nan, np.float32)
-            found[name][place] = value
+            found[name][first] = value
         return found
 
 

@@ -24,7 +24,7 @@ SCHEMA = 1
 """Version of the JSON format, which drive_env/evaluation/result.schema.json describes."""
 
 INCOMPLETE = 3
-"""Exit code of a command if an episode was not played, or a shard is missing."""
+"""Exit code of `drive-env evaluate` and `merge` if an episode was not played, or a shard is missing."""
 
 FORM: dict[str, Any] = {
     "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
@@ -91,8 +91,8 @@ class EvalResult:
         coverage: how many episodes were played.
         rows: one row per trial of each agent, as columns by name.
         failures: what was not played, and why.
-        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy", without its share
-            in worlds whose episode had ended.
+        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy", which leaves out its
+            share in worlds whose episode had ended.
         agent_steps: number of steps in which an agent acted, summed over agents.
         shards: indices of the shards in this result. shard_count: number of all shards.
         created: time in UTC, ISO 8601.
@@ -124,7 +124,7 @@ class EvalResult:
 
     @property
     def totals(self) -> dict[str, float]:
-        """Numbers of played episodes, of agents and of trials with rows, and the kilometres that these drove."""
+        """Numbers of played episodes, of agents with rows and of rows (trials), and the km driven in these."""
         rows = self.rows
         agents = set(zip(rows["group"].tolist(), rows["world"].tolist(), rows["agent"].tolist(), strict=True))
         distance_m = rows["distance_m"].sum(dtype=np.float64) if "distance_m" in rows else 0.0

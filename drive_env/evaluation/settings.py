@@ -17,7 +17,7 @@ from .sources import HELD_OUT_SEED, SEEDS
 EPISODE_LIMIT = 100_000
 
 SCHEDULE = ("enabled", "interval", "mode", "timeout_s")
-"""Settings that determine when and where an evaluator runs, and not what it plays; they are not in results."""
+"""Settings that determine when and where an evaluator runs, not what it plays; results do not have them."""
 
 
 def _are_scenes(value: Any) -> bool:
@@ -53,7 +53,8 @@ class EvaluatorConfig(Checked):
         count(0, SEED_LIMIT))
     scene_count: int = setting(SEEDS, "scenes", "number of scenes of each generator", count(1, EPISODE_LIMIT))
     scene_agents: int | None = setting(
-        None, "agents", "number of vehicles of generated scenes", count(1, 4096, none="the generator's default"))
+        None, "agents", "number of vehicles of generated scenes", count(
+            1, 4096, none="the generator's default, or `env.agents_per_world` if larger"))
     scene_parameters: Any = setting(
         None, "", "further parameters of the generators, such as `arm_length_m`", Check(
             _are_named, "a mapping of values by name, or None (the defaults)", _as_parameters))
@@ -64,13 +65,14 @@ class EvaluatorConfig(Checked):
     seed: int = setting(0, "", "seed of the worlds and of the random policy", count(0, SEED_LIMIT))
     enabled: bool = setting(True, "", "whether it runs if no evaluator is named", switch())
     interval: int = setting(
-        100, "updates", "in a training, number of updates between two evaluations; 0: it runs on demand alone",
+        100, "updates", "in a training, number of updates between two evaluations; 0: it does not run there",
         count(0, 10**9))
     mode: str = setting(
         "inline", "", "in a training, whether it runs in the process of the training, or in one of its own that reads "
         "a checkpoint", choice("inline", "subprocess"))
     timeout_s: float = setting(
-        3600.0, "s", "time after which a process of its own is ended and the evaluation has failed", number(1.0, 1e6))
+        3600.0, "s", "with the mode 'subprocess', time after which the process is ended and the evaluation fails",
+        number(1.0, 1e6))
     env: Nested[DriveConfig, Fields] = nested(DriveConfig(), "config of the worlds")
     options: Any = setting(None, "", "settings of the type of evaluator, by name", Check(
         _are_named, "a mapping of values by name, or None (the defaults)",

@@ -52,7 +52,7 @@ def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HE
 
     Args:
         scenes: as for `Batch`. first_seed, seeds: first seed and number of seeds for each generator's name.
-        agents: number of vehicles of generated scenes; None: the generator's default, but at least `agents_per_world`.
+        agents: number of vehicles of generated scenes; None: the generator's default, or `agents_per_world` if larger.
         parameters: further parameters of the generators.
         agents_per_world: of the worlds' config.
 

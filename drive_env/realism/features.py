@@ -71,7 +71,7 @@ def realism_features(scene: LoggedScene, simulated: Poses | None = None, publish
         scene: the log, its map and its signals.
         simulated: `Poses` of (rollouts, objects, steps), with all objects of the scene and the steps after its history;
             those of objects that are not valid at its current step are not read. None: the log.
-        published: as in the published implementation, with its slips in the neighbours of road edges that are rings and
+        published: as in the published implementation, with its errors in neighbours of road edges that are rings and
             in the nearest lane (see docs/realism.md); False: without them.
 
     Returns:

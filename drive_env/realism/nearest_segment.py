@@ -33,7 +33,7 @@ class Segments(NamedTuple):
         inverse: (k,) float32, 1 over the squared length in the plane, 0 where that is 0.
         rate: (k,) float32, by how much at most the distance from the segment changes when a point moves by 1 m.
         foot_sign: -1: a distance is the length of the offset from the start minus the vector to the foot point; +1: of
-            their sum, a slip of the published implementation (see docs/realism.md).
+            their sum, an error of the published implementation (see docs/realism.md).
     """
 
     start_m: np.ndarray

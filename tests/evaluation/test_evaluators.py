@@ -100,8 +100,8 @@ def test_an_episode_that_never_ends_is_counted_as_stalled(monkeypatch):
     assert found.coverage.unique_scenes == len(set(found.rows["world"].tolist())) == found.coverage.played
 
 
-def test_planning_time_leaves_out_worlds_that_are_through():
-    """Two worlds, one of which is through after 20 steps; the policy measures its own time."""
+def test_planning_time_leaves_out_worlds_whose_episode_has_ended():
+    """Two worlds, of which one ends after 20 steps; the policy measures its own time."""
     spent_s = []
 
     def slow(batch):

@@ -30,7 +30,7 @@ def command_of(text):
 
 def test_an_evaluator_is_due_at_its_interval_and_at_the_end():
     manager = EvalManager([evaluator("two", interval=2), evaluator("three", interval=3),
-                           evaluator("asked", interval=0), evaluator("off", enabled=False, interval=1)])
+                           evaluator("never", interval=0), evaluator("off", enabled=False, interval=1)])
     names = lambda *when: [one.name for one in manager.due(*when)]
     assert [names(update) for update in range(1, 7)] == [[], ["two"], ["three"], ["two"], [], ["two", "three"]]
     assert names(7, True) == ["two", "three"] == names(6, True)
