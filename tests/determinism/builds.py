@@ -60,7 +60,7 @@ BUILDS = tuple(Build(*parts) for parts in
 
 HALF_OF_BUILDS = tuple(build for build in BUILDS if (COMPILERS.index(build.compiler) + LEVELS.index(build.level) +
                                                      SETS.index(build.instruction_set)) % 2 == 0)
-"""Every compiler with every level, and each of both with every instruction set: any two of the three together."""
+"""Half of the builds, which have every pair of compiler and level, compiler and set, and level and set."""
 
 
 class CrossBuild(NamedTuple):

@@ -2,8 +2,8 @@
 
 `python tests/determinism/table.py [--ways] [--builds] [--share N]`, or `make determinism`; exits with 1 where a byte
 differs. With --share N, each way runs every Nth rollout, and the next one starts with the rollout after: all rollouts
-run, but not in every way. Compiling takes longer than running, so that half of the builds, in which any two of
-compiler, level and instruction set come together, run twice as many rollouts each.
+run, but not in every way. Compiling a build takes longer than running it, so only half of the builds are compiled,
+which have every pair of compiler, level and instruction set, and each runs twice as many rollouts.
 Builds and ways that this machine cannot run are listed with the reason.
 """
 
