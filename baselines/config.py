@@ -122,7 +122,7 @@ class EnvConfig(_Plain):
         return self.scene_counts.get(generator, self.scene_count)
 
     def on_scenes(self, scenes: tuple[str, ...] = (), count: int | None = None, agents: int | None = None) -> EnvConfig:
-        """A copy with other scenes; None and () change nothing. `count` and `agents` replace those of all generators."""
+        """A copy with other scenes; None and () change nothing. `count` and `agents` are set for all generators."""
         scenes = scenes or self.scenes
         kept = lambda found, other: {} if other is not None else {
             name: value for name, value in found.items() if name in scenes}

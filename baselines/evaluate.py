@@ -97,6 +97,7 @@ def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True
     try:
         torch_device, checkpoint = join(device).device, checkpoint_at(Path(path))
         found = about(checkpoint)
+        identity = identity_of(checkpoint, found["files"][WEIGHTS], found["counters"])
         policy, config = load_policy(checkpoint, torch_device)
     except ValueError as error:  # its message is one sentence
         raise ConfigError(str(error)) from None
@@ -108,7 +109,7 @@ def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    return trained_policy(runner, check, described(checkpoint, found), config.env)
+    return trained_policy(runner, check, identity, config.env)
 
 
 def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpoint: Mapping[str, Any],
@@ -129,14 +130,14 @@ def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpo
     return TrainedPolicy(for_batch, checkpoint, env.drive, scene_settings(env), ablated)
 
 
-def described(path: Path, found: Mapping[str, Any]) -> dict[str, Any]:
-    """What identifies a checkpoint in a result: path, hash of the weights, update and agent-steps.
+def identity_of(path: str | Path, sha256: str, counters: Mapping[str, int]) -> dict[str, Any]:
+    """What identifies a trained policy in a result: path, hash of the weights, update and agent-steps.
 
     Args:
-        found: its `tools.checkpoint.about`.
+        path: of the checkpoint or of the run. counters: of the run.
     """
-    return {"path": os.path.abspath(path), "sha256": found["files"][WEIGHTS], "update": found["counters"]["update"],
-            "steps": found["counters"]["agent_steps"]}
+    return {"path": os.path.abspath(path), "sha256": sha256, "update": counters["update"],
+            "steps": counters["agent_steps"]}
 
 
 def scene_settings(env: EnvConfig) -> dict[str, Any]:

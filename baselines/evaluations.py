@@ -21,7 +21,7 @@ from drive_env.evaluation import (
     EvalManager, Evaluated, Evaluator, evaluator_of, load_sections, resolved_section, runnable)
 
 from .config import TrainConfig
-from .evaluate import scene_settings, trained_policy
+from .evaluate import identity_of, scene_settings, trained_policy
 from .policy.model import Policy
 from .policy.runner import PolicyRunner
 from .tools.checkpoint import check_like
@@ -84,9 +84,8 @@ class Evaluations:
         Args:
             counters: of the run. checkpoint: of this update, where `needs_checkpoint`. force: after the last update.
         """
-        about = {"path": os.path.abspath(self._config.run.folder), "sha256": weights_sha256(self._policy),
-                 "update": counters["update"], "steps": counters["agent_steps"]}
-        trained = trained_policy(PolicyRunner(self._policy, self._device), partial(check_like, self._batch), about,
+        identity = identity_of(self._config.run.folder, weights_sha256(self._policy), counters)
+        trained = trained_policy(PolicyRunner(self._policy, self._device), partial(check_like, self._batch), identity,
                                  self._config.env)
         return self._manager.maybe_run(counters["update"], trained, checkpoint, force)
 

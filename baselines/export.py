@@ -12,10 +12,11 @@ from drive_env import DriveError
 from drive_env.trained import (
     PolicyFile, Shape, meaning_of_actions, meaning_of_observations, needed_weights, write_policy)
 
-from .evaluate import described, scene_settings
+from .evaluate import identity_of, scene_settings
 from .policy.heads import DiscreteHead
 from .policy.model import Policy
 from .tools.checkpoint import about, checkpoint_at, load_policy
+from .tools.checkpoint_config import WEIGHTS
 
 
 def exported(checkpoint: Path) -> PolicyFile:
@@ -28,12 +29,13 @@ def exported(checkpoint: Path) -> PolicyFile:
         ValueError: there is no checkpoint, or it is damaged.
     """
     path = checkpoint_at(checkpoint)
+    found = about(path)
     policy, config = load_policy(path, "cpu", "float32")
     shape, object_width, drive = shape_of(policy), config.model.object_width, config.env.drive
     state = policy.state_dict()
     weights = {name: state[name].numpy() for name in needed_weights(shape, object_width)}
     return PolicyFile(shape, object_width, weights, drive, meaning_of_observations(drive), meaning_of_actions(drive),
-                      described(path, about(path)), scene_settings(config.env))
+                      identity_of(path, found["files"][WEIGHTS], found["counters"]), scene_settings(config.env))
 
 
 def shape_of(policy: Policy) -> Shape:
