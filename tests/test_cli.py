@@ -13,6 +13,8 @@ from json_writer import json_bytes, small_document
 from still_town import still_town
 
 import drive_env
+from drive_env.cli import visuals
+from drive_env.policies import TrainedPolicy
 from drive_env.scenes.generate import GENERATORS
 
 
@@ -258,6 +260,27 @@ def test_an_episode_is_written_as_a_page_and_a_sheet(tmp_path):
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     assert str(film) in run("play", "town", "--agents", "2", "--out", str(film))
     assert film.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("command", "trained", "options", "trials"), [
+    ("replay", 1, (), 1), ("replay", 3, (), 3), ("replay", 3, ("--trials", "2"), 2), ("play", 2, (), 2)])
+def test_a_trained_policy_plays_as_many_trials_as_in_its_training(command, trained, options, trials, tmp_path,
+                                                                  monkeypatch):
+    played = set()
+
+    def for_batch(batch):
+        def act(batch):
+            played.add(int(batch.trial_index[0]))
+            return np.zeros_like(batch.actions)
+        return act
+
+    policy = TrainedPolicy(for_batch, {}, drive_env.DriveConfig(max_trials=trained, trial_steps=4))
+    monkeypatch.setattr(visuals, "resolved", {"own.npz": policy}.get)
+    if command == "play":
+        pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    out = tmp_path / {"play": "episode.png", "replay": "episode.html"}[command]
+    run(command, "town", "--agents", "1", "--policy", "own.npz", *options, "--out", str(out))
+    assert played == set(range(trials))
 
 
 def test_cars_park_where_a_scene_of_parking_is_played(tmp_path):

@@ -135,11 +135,15 @@ def classify(
     classification.run(source, out)
 
 
-POLICY_HELP = (f"{', '.join(POLICIES)}, package.module:name of a function from the batch to the actions, or the folder "
-               "of a checkpoint or of a run of the trainer.")
+POLICY_HELP = (f"{', '.join(POLICIES)}, package.module:name of a function from the batch to the actions, the folder "
+               "of a checkpoint or of a run of the trainer, or an exported policy (.npz).")
 AGENTS = Annotated[int | None, _number("Number of agents.", min=1, max=4096, show_default="as many as the scene has")]
-TRIALS = Annotated[int, _number("Number of trials of the episode.", min=1, max=100)]
 SEED = Annotated[int, _number("Seed of the scene, of the episode and of the random policy.", min=0)]
+
+
+def _trials(default: int) -> Any:
+    return _number("Number of trials of the episode.", min=1, max=100,
+                   show_default=f"{default}; of a trained policy that of its training")
 
 
 @app.command(short_help="Play an episode and film it.")
@@ -152,7 +156,7 @@ def play(
         show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
-    trials: TRIALS = 1,
+    trials: Annotated[int | None, _trials(visuals.FILM_TRIALS)] = None,
     seed: SEED = 0,
     view: Annotated[visuals.View, typer.Option(
         help="scene (the whole scene) or follow (one agent and its observation).")] = visuals.View.scene,
@@ -170,7 +174,7 @@ def replay(
         metavar="POLICY", help=POLICY_HELP, show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
-    trials: TRIALS = 2,
+    trials: Annotated[int | None, _trials(visuals.REPLAY_TRIALS)] = None,
     seed: SEED = 0,
 ) -> None:
     """Play an episode and write a page that replays it in any browser, without a network."""

@@ -30,6 +30,9 @@ DEFAULT_POLICY = "; ".join([LANE_POLICY, *(f"{policy} on the scene {name}" for n
                                            if policy != LANE_POLICY)])
 """That of a scene, in words."""
 
+FILM_TRIALS, REPLAY_TRIALS = 1, 2
+"""Trials of an episode that is played by a policy without a training: a page shows trials side by side."""
+
 OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
              "agent": "--agent"}
 """The options of `play` and `replay`, by the argument of the error."""
@@ -41,26 +44,29 @@ def prepare(folder: Path) -> None:
     _ = render.SceneView
 
 
-def play(scene: str, out: Path, policy: str | None, agents: int | None, trials: int, seed: int, view: str,
-         agent: int, index: int) -> None:
+def play(scene: str, out: Path, policy: str | None, agents: int | None, trials: int | None, seed: int,
+         view: str, agent: int, index: int) -> None:
     """Writes a film or a contact sheet of an episode and prints its outcome."""
     found, name = _scene(scene, seed, agents, index), policy or _policy(scene)
     with _by_option(**OPTION_OF):
         driver = resolved(name)
         with _bar(f"playing into {out.name}") as progress:
-            metrics = render.play(found, out, policy=driver, agents=agents, trials=trials, seed=seed, view=view,
-                                  agent=agent, config=_config(scene, driver), progress=progress)
+            metrics = render.play(found, out, policy=driver, agents=agents, seed=seed, view=view, agent=agent,
+                                  trials=trials or _trials(driver, FILM_TRIALS), config=_config(scene, driver),
+                                  progress=progress)
     show.lines(f"{out}: {_outcome(metrics, name)}")
 
 
-def replay(scene: str, out: Path, policy: str | None, agents: int | None, trials: int, seed: int, index: int) -> None:
+def replay(scene: str, out: Path, policy: str | None, agents: int | None, trials: int | None, seed: int,
+           index: int) -> None:
     """Writes a replay page of an episode and prints its size."""
     found = _scene(scene, seed, agents, index)
     with _by_option(**OPTION_OF):
         driver = resolved(policy or _policy(scene))
         with _bar(f"recording into {out.name}") as progress:
-            write_replay(found, out, policy=driver, agents=agents, trials=trials, seed=seed,
-                         config=_config(scene, driver), progress=progress)
+            write_replay(found, out, policy=driver, agents=agents, seed=seed,
+                         trials=trials or _trials(driver, REPLAY_TRIALS), config=_config(scene, driver),
+                         progress=progress)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
@@ -103,6 +109,11 @@ def _config(name: str, policy: Policy) -> dict[str, Any] | None:
         return None
     own = CONFIG_OF[name] if is_generator(name) else {}
     return own | {"trial_steps": TRIAL_STEPS[name]} if own else {}
+
+
+def _trials(policy: Policy, default: int) -> int:
+    """Those of the training of a trained policy, whose observations have another scale under another number."""
+    return policy.config.max_trials if isinstance(policy, TrainedPolicy) else default
 
 
 def _outcome(metrics: dict, policy: str) -> str:
