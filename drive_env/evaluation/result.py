@@ -223,6 +223,18 @@ def result_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.json"
 
 
+def settings_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The dotted names of the settings in which the configs of two results differ."""
+    found = []
+    for name in dict.fromkeys([*one, *other]):
+        here, there = one.get(name), other.get(name)
+        if isinstance(here, Mapping) and isinstance(there, Mapping):
+            found += [f"{name}.{inner}" for inner in settings_that_differ(here, there)]
+        elif here != there:
+            found.append(name)
+    return found
+
+
 def merge(results: Sequence[EvalResult]) -> EvalResult:
     """Joins the results of shards; the figures equal those of an evaluation without shards, bit for bit.
 
@@ -240,6 +252,10 @@ def merge(results: Sequence[EvalResult]) -> EvalResult:
     for other in results[1:]:
         for name in ("config_sha256", "policy", "checkpoint", "shard_count"):
             one, two = getattr(first, name), getattr(other, name)
+            if one != two and name == "config_sha256":
+                differing = ", ".join(settings_that_differ(first.config, other.config))
+                raise ConfigError(f"the settings {differing} differ between two results; only shards of one evaluation "
+                                  "can be merged")
             if one != two:
                 raise ConfigError(f"{name} is {value_text(two)} in one result and {value_text(one)} in another; only "
                                   "shards of one evaluation can be merged")

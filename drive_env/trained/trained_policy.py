@@ -30,8 +30,8 @@ class TrainedPolicy:
         ablated: `for_batch` of the policy under ablations of its memory, by name.
     """
 
-    for_batch: MakeAct
+    for_batch: MakeAct = field(repr=False)
     checkpoint: Mapping[str, Any]
-    config: DriveConfig
+    config: DriveConfig = field(repr=False)
     scenes: Mapping[str, Any] = field(default_factory=dict)
-    ablated: Mapping[str, MakeAct] = field(default_factory=dict)
+    ablated: Mapping[str, MakeAct] = field(default_factory=dict, repr=False)

@@ -215,10 +215,17 @@ def test_results_that_do_not_fit_are_not_merged():
     constant, seeded = small().rollout("constant", shard=(1, 2)), small(seed=1).rollout("random", shard=(1, 2))
     for parts, sentence in (([], "results is empty"), ([one, one], "shard 0 of 2 is in two results"),
                             ([one, constant], "policy is 'constant' in one result and 'random' in another"),
-                            ([one, seeded], "config_sha256 is '.*' in one result and '.*' in another")):
+                            ([one, seeded], "the settings seed differ between two results; only shards of one")):
         with pytest.raises(ConfigError, match=sentence):
             merge(parts)
     assert not merge([one]).coverage.complete and merge([one, other]).coverage.complete
+
+
+def test_settings_that_differ_are_named_by_their_dotted_names():
+    one, other = small().resolved(), small(seed=1, scene_count=2, env={"trial_steps": 9}).resolved()
+    assert settings_that_differ(one, other) == ["scene_count", "seed", "env.trial_steps"]
+    assert settings_that_differ({"a": {"b": 1}}, {"a": 2, "c": None}) == ["a"]
+    assert settings_that_differ(one, small().resolved()) == []
 
 
 def test_a_saved_result_is_read_back_with_every_bit(tmp_path):
