@@ -50,7 +50,7 @@ SIZE_LIMIT = 1 << 16
 WEIGHT_LIMIT = 1 << 28
 """Of all weights together, 1 GiB: zeros take a thousandth of that in a file."""
 
-FEATURE_TYPES = (str, str, (int, float), (int, float), int, int, int)
+FEATURE_TYPES: tuple[Any, ...] = (str, str, (int, float), (int, float), int, int, int)
 """Of the entries of a feature in `PolicyFile.layout`."""
 
 
@@ -179,8 +179,8 @@ def _finite(text: str) -> float:
 def _check_meanings(layout: Any, actions: Any) -> None:
     """Raises a ValueError unless these have the form of `meaning_of_observations` and `meaning_of_actions`."""
     if not isinstance(layout, list) or not layout or not all(
-            isinstance(one, list) and len(one) == len(FEATURE_TYPES) and all(map(isinstance, one, FEATURE_TYPES))
-            for one in layout):
+            isinstance(one, list) and len(one) == len(FEATURE_TYPES)
+            and all(isinstance(entry, kind) for entry, kind in zip(one, FEATURE_TYPES, strict=True)) for one in layout):
         raise ValueError("its layout must be a list of features")
     if not isinstance(actions, dict) or actions.keys() != {"type", "model", "numbers"} or not all(
             isinstance(one, list) and len(one) == 5 and isinstance(one[-1], list) for one in actions["numbers"]):

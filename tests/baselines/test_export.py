@@ -179,7 +179,7 @@ def with_head(**changes):
     (with_head(layout=[[]]), "its layout must be a list of features"),
     (with_head(actions={}), "its actions must have a type, a model, and the meaning of each number"),
     (with_head(actions__type="continuous"), "numbers with the values [91], but its actions are others"),
-    (lambda found: found.update({"policy.json": np.array("x" * (1 << 23))}), "its text has 33554560 bytes; it may have"),
+    (lambda found: found.update({"policy.json": np.array("x" * (1 << 23))}), "its text has 33554560 bytes; it"),
     (lambda found: found.pop("policy.json"), "it is no trained policy, or damaged: KeyError"),
     (lambda found: found.pop("trunks.0.norm.bias"), "it has no array 'trunks.0.norm.bias'"),
     (lambda found: found.update(more=np.zeros(2)), "it has an array 'more', which its shape does not describe"),
