@@ -21,7 +21,7 @@ def run(paths: Sequence[Path]) -> None:
     results = [load_result(path) for path in paths]
     first = results[0]
     for path, other in zip(paths, results, strict=True):
-        for name in ("config_sha256", "shards"):
+        for name in ("config_sha256", "shards", "shard_count"):
             if getattr(other, name) != getattr(first, name):
                 raise ConfigError(f"{path}: its {name} is {value_text(getattr(other, name))}, that of {paths[0]} "
                                   f"{value_text(getattr(first, name))}; only results of the same episodes can be "

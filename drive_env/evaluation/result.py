@@ -204,7 +204,7 @@ def load_result(path: str | Path) -> EvalResult:
             coverage=Coverage(**{name: _typed(name, value, int) for name, value in coverage.items()}),
             failures=[Failure(**one) for one in data["failures"]],
             shards=tuple(_typed("shard", shard, int) for shard in shards)))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, ConfigError):
             raise
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
