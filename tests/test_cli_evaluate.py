@@ -199,3 +199,12 @@ def test_results_of_other_episodes_are_not_compared(tmp_path):
         run("compare", one, two)
     with pytest.raises(ConfigError, match="RESULT is .*; it must be two results or more"):
         run("compare", one)
+
+
+def test_a_shard_is_not_compared_with_a_whole_evaluation(tmp_path):
+    """Both may be the first part: of one, and of several."""
+    evaluator = MultiScenario("held", {"scenes": ["oval"], "scene_count": 2, "env": {"trial_steps": 2}})
+    for name, shard in (("whole", (0, 1)), ("part", (0, 2))):
+        evaluator.rollout("constant", shard=shard).save(tmp_path / f"{name}.json")
+    with pytest.raises(ConfigError, match="part.json: its shard_count is 2, that of .*whole.json 1; only results"):
+        run("compare", str(tmp_path / "whole.json"), str(tmp_path / "part.json"))

@@ -25,9 +25,11 @@ def run(paths: Sequence[Path]) -> None:
         if differing := settings_that_differ(first.config, other.config):
             raise ConfigError(f"{path}: its settings {', '.join(differing)} differ from those of {paths[0]}; only "
                               "results of the same episodes can be compared")
-        if other.shards != first.shards:
-            raise ConfigError(f"{path}: its shards are {value_text(other.shards)}, those of {paths[0]} "
-                              f"{value_text(first.shards)}; only results of the same episodes can be compared")
+        for name in ("shards", "shard_count"):
+            if getattr(other, name) != getattr(first, name):
+                raise ConfigError(f"{path}: its {name} is {value_text(getattr(other, name))}, that of {paths[0]} "
+                                  f"{value_text(getattr(first, name))}; only results of the same episodes can be "
+                                  "compared")
     columns = [f"{number}: {printable(result.policy)}" for number, result in enumerate(results, 1)]
     show.table(printable(first.evaluator), ["metric", *columns, "apart from 1"], [
         [name, *(_with_interval(result.metrics.get(name)) for result in results), _apart(name, results)]

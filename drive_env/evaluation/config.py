@@ -80,7 +80,8 @@ def load_sections(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     # The file must consist of [eval.NAME] sections; their keys are checked by `resolved_section`.
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        copy.deepcopy(data)  # fails where later copies would: tables may be nested deeper than arrays
+    except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(f"{os.fspath(path)}: it cannot be read as TOML: {reason}") from None
     if data.keys() != {"eval"} or not isinstance(data["eval"], dict) or not data["eval"]:
@@ -150,6 +151,8 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
     if not isinstance(kind, str) or kind not in EVALUATORS:
         raise ConfigError(f"type of eval.{name} is {value_text(kind)}; it must be one of "
                           + ", ".join(map(repr, EVALUATORS)))
+    if "options" in found:
+        raise ConfigError(f"eval.{name} has the key 'options'; the options of a type must be in its table 'eval'")
     if not isinstance(clean, bool):
         raise ConfigError(f"clean of eval.{name} is {value_text(clean)}; it must be true or false")
     evaluator = EVALUATORS[kind]

@@ -124,8 +124,10 @@ def load_hardness(path: str | os.PathLike[str]) -> list[SceneHardness]:
             if not isinstance(row, dict) or row.keys() != FORM.keys() or not all(
                     isinstance(row[name], kind) for name, kind in FORM.items()):
                 raise ValueError(f"a scene is {value_text(row)}; it must have {', '.join(FORM)}")
+            if not 0.0 <= row["hardness"] <= 1.0:
+                raise ValueError(f"a hardness is {row['hardness']}; it must be from 0 to 1")
         return [SceneHardness(**row) for row in data["scenes"]]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{os.fspath(path)}: the hardness of scenes cannot be read: {error}") from None
 
 
@@ -140,6 +142,8 @@ def hard_scenes(count: int, path: str | os.PathLike[str]) -> list[Scene]:
         SceneError: a scene cannot be read or made again.
     """
     rows = load_hardness(path)
+    if not rows:
+        raise ConfigError(f"{os.fspath(path)}: it has no scene")
     return [_scene_of(row) for row in rows[: checked_int("count", count, 1, len(rows))]]
 
 

@@ -204,7 +204,7 @@ def load_result(path: str | Path) -> EvalResult:
             coverage=Coverage(**{name: _typed(name, value, int) for name, value in coverage.items()}),
             failures=[Failure(**one) for one in data["failures"]],
             shards=tuple(_typed("shard", shard, int) for shard in shards)))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, ConfigError):
             raise
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -230,7 +230,7 @@ def settings_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> li
         here, there = one.get(name), other.get(name)
         if isinstance(here, Mapping) and isinstance(there, Mapping):
             found += [f"{name}.{inner}" for inner in settings_that_differ(here, there)]
-        elif here != there:
+        elif here != there or (name in one) != (name in other):
             found.append(name)
     return found
 

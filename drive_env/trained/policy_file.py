@@ -6,9 +6,11 @@ The file is one of `numpy.savez`: an array per weight, and one with a text in JS
 from __future__ import annotations
 
 import json
+import lzma
 import math
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -20,7 +22,7 @@ import numpy as np
 
 from ..action_space import action_dimensions
 from ..config import DriveConfig
-from ..errors import ConfigError, DriveError
+from ..errors import ConfigError, DriveError, value_text
 from ..layout import observation_layout
 from .network import Floats, SetBlock, Shape, needed_weights
 
@@ -35,12 +37,21 @@ HEAD = "policy.json"
 HEADER_BYTES = 4096
 """An array in the file has a header, which is shorter than this."""
 
+HEAD_BYTES = 1 << 24
+"""More than the text of `HEAD` takes."""
+
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, RuntimeError, ArithmeticError, MemoryError,
-          struct.error, zipfile.BadZipFile, zlib.error)
+          SyntaxError, tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 """What numpy, zipfile and the reader below raise for damaged files."""
 
 SIZE_LIMIT = 1 << 16
 """The largest value of each number of a shape: a damaged file cannot request more memory."""
+
+WEIGHT_LIMIT = 1 << 28
+"""Of all weights together, 1 GiB: zeros take a thousandth of that in a file."""
+
+FEATURE_TYPES: tuple[Any, ...] = (str, str, (int, float), (int, float), int, int, int)
+"""Of the entries of a feature in `PolicyFile.layout`."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +134,7 @@ def read_policy(path: str | os.PathLike[str]) -> PolicyFile:
     name = os.fspath(path)
     try:
         with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            head = json.loads(str(file[HEAD]))
+            head = _head(file)
             if head["format"] != FORMAT:
                 raise ConfigError(f"{name}: it has format {head['format']!r}; this version reads format {FORMAT}")
             shape, object_width = _shape(head["shape"]), _number(head["object_width"], 1)
@@ -132,6 +143,9 @@ def read_policy(path: str | os.PathLike[str]) -> PolicyFile:
         layout, actions, checkpoint, scenes = (head[key] for key in ("layout", "actions", "checkpoint", "scenes"))
         if not isinstance(checkpoint, dict) or not isinstance(scenes, dict):
             raise ValueError("checkpoint and scenes must be objects")
+        # What a batch is compared with, and what the network takes and gives.
+        _check_meanings(layout, actions)
+        _check_ends(shape, layout, actions)
     except ConfigError as error:
         raise ConfigError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
     except DriveError:
@@ -144,13 +158,58 @@ def read_policy(path: str | os.PathLike[str]) -> PolicyFile:
     return PolicyFile(shape, object_width, weights, config, layout, actions, checkpoint, scenes)
 
 
+def _head(file: Any) -> dict[str, Any]:
+    """Everything but the weights; sizes and names are checked before anything is read."""
+    names = file.zip.namelist()
+    # numpy reads an array "a" from an entry "a" rather than from "a.npy", and zipfile the last entry of a name.
+    if odd := [name for name in names if not name.endswith(".npy") or names.count(name) > 1]:
+        raise ValueError(f"it has an entry {odd[0]!r}, which has another name than an array or is there twice")
+    if (size := file.zip.getinfo(f"{HEAD}.npy").file_size) > HEAD_BYTES:
+        raise ValueError(f"its text has {size} bytes; it may have {HEAD_BYTES}")
+    head: dict[str, Any] = json.loads(str(file[HEAD]), parse_constant=_finite, parse_float=_finite)
+    return head
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"its text has the number {text}; numbers must be finite")
+    return value
+
+
+def _check_meanings(layout: Any, actions: Any) -> None:
+    """Raises a ValueError unless these have the form of `meaning_of_observations` and `meaning_of_actions`."""
+    if not isinstance(layout, list) or not layout or not all(
+            isinstance(one, list) and len(one) == len(FEATURE_TYPES)
+            and all(isinstance(entry, kind) for entry, kind in zip(one, FEATURE_TYPES, strict=True)) for one in layout):
+        raise ValueError("its layout must be a list of features")
+    if not isinstance(actions, dict) or actions.keys() != {"type", "model", "numbers"} or not all(
+            isinstance(one, list) and len(one) == 5 and isinstance(one[-1], list) for one in actions["numbers"]):
+        raise ValueError("its actions must have a type, a model, and the meaning of each number")
+
+
+def _check_ends(shape: Shape, layout: list[list[Any]], actions: Mapping[str, Any]) -> None:
+    """Raises a ValueError unless a network of a shape takes such observations and gives such actions."""
+    end = 1 + max(offset + (slots - 1) * stride for *_, offset, slots, stride in layout)
+    ends = [shape.own, *(one.start + one.slots * one.size for one in shape.sets)]
+    if max(ends) > end:
+        raise ValueError(f"its network reads {max(ends)} floats of an observation, which has {end}")
+    bins = tuple(len(number[-1]) for number in actions["numbers"])
+    sizes = {"discrete": (math.prod(bins),), "multi_discrete": bins, "continuous": ()}.get(actions["type"])
+    components = len(sizes) if sizes else len(bins)
+    if shape.sizes != sizes or shape.components != components:
+        raise ValueError(f"its network gives {shape.components} numbers with the values {list(shape.sizes)}, but its "
+                         "actions are others")
+
+
 def _shape(found: Mapping[str, Any]) -> Shape:
     """The shape from JSON, every number checked."""
     sets = tuple(SetBlock(str(name), *(_number(value, 0) for value in numbers)) for name, *numbers in found["sets"])
     numbers = {key: _number(found[key], least) for key, least in (
         ("own", 1), ("width", 1), ("layers", 1), ("heads", 0), ("kv_heads", 0), ("context", 1), ("components", 1))}
     low, high = (float(value) for value in found["bounds"])
-    shape = Shape(**numbers, sets=sets, previous_action=bool(found["previous_action"]),
+    if not isinstance(previous_action := found["previous_action"], bool):
+        raise ValueError(f"previous_action is {value_text(previous_action)}; it must be True or False")
+    shape = Shape(**numbers, sets=sets, previous_action=previous_action,
                   sizes=tuple(_number(value, 1) for value in found["sizes"]), bounds=(low, high))
     if not (math.isfinite(low) and math.isfinite(high)) or any(one.presence >= one.size for one in sets):
         raise ValueError("the bounds or the sets of its shape are inconsistent")
@@ -171,6 +230,8 @@ def _weights(file: Any, needed: Mapping[str, tuple[int, ...]]) -> dict[str, Floa
     """The weights of a file, of these names and shapes, finite; their sizes are checked before they are read."""
     if unknown := sorted(set(file.files) - needed.keys() - {HEAD}):
         raise ValueError(f"it has an array {unknown[0]!r}, which its shape does not describe")
+    if (count := sum(map(math.prod, needed.values()))) > WEIGHT_LIMIT:
+        raise ValueError(f"its shape has {count} weights; it may have {WEIGHT_LIMIT}")
     found = {}
     for name, size in needed.items():
         if name not in file.files:

@@ -161,6 +161,7 @@ def with_head(**changes):
 @pytest.mark.parametrize("change, sentence", [
     (with_head(format=2), "it has format 2; this version reads format 1"),
     (with_head(shape__width=10**9), "a number of its shape is 1000000000; it must be a whole number from 1 to 65536"),
+    (with_head(shape__width=60_000), "weights; it may have 268435456"),
     (with_head(shape__layers=True), "a number of its shape is True"),
     (with_head(shape__layers=60_000), "it has no array 'trunks.0.layers.2"),
     (with_head(shape__heads=3), "its heads do not divide its width"),
@@ -171,6 +172,14 @@ def with_head(**changes):
     (with_head(config__dt_s=-1.0), "dt_s is -1.0"),
     (with_head(checkpoint=3), "checkpoint and scenes must be objects"),
     (with_head(shape=3), "it is no trained policy, or damaged"),
+    (with_head(checkpoint={"steps": float("nan")}), "its text has the number NaN; numbers must be finite"),
+    (with_head(shape__sets=[["partners", 60_000, 4, 8, 7], ["roads", 56, 4, 8, 7]]), "reads 60032 floats of an observ"),
+    (with_head(shape__previous_action="no"), "previous_action is 'no'"),
+    (with_head(layout=3), "its layout must be a list of features"),
+    (with_head(layout=[[]]), "its layout must be a list of features"),
+    (with_head(actions={}), "its actions must have a type, a model, and the meaning of each number"),
+    (with_head(actions__type="continuous"), "numbers with the values [91], but its actions are others"),
+    (lambda found: found.update({"policy.json": np.array("x" * (1 << 23))}), "its text has 33554560 bytes; it"),
     (lambda found: found.pop("policy.json"), "it is no trained policy, or damaged: KeyError"),
     (lambda found: found.pop("trunks.0.norm.bias"), "it has no array 'trunks.0.norm.bias'"),
     (lambda found: found.update(more=np.zeros(2)), "it has an array 'more', which its shape does not describe"),
@@ -201,6 +210,44 @@ def test_mutants_of_a_file_are_read_or_refused(file, tmp_path):
             assert str(error).startswith(f"{path}: ")
             refused += 1
     assert refused > 100
+
+
+def with_entries(file, path, changed, compression=zipfile.ZIP_DEFLATED):
+    """A copy with some entries of the archive changed or added, as (name, bytes)."""
+    with zipfile.ZipFile(file) as source, zipfile.ZipFile(path, "w", compression) as target:
+        names = [name for name, _ in changed]
+        for name, data in [*((name, source.read(name)) for name in source.namelist() if name not in names), *changed]:
+            target.writestr(name, data)
+
+
+def test_headers_that_numpy_cannot_parse_are_one_sentence(file, tmp_path):
+    path = tmp_path / "policy.npz"
+    for text in (b"{'shape': (16,", b"\n    x\n  y\n", b"'''"):
+        header = text.ljust(117) + b"\n"
+        data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+        with_entries(file, path, [("trunks.0.norm.bias.npy", data)])
+        with pytest.raises(ConfigError, match="it is no trained policy, or damaged: "):
+            load_policy(path)
+
+
+def test_a_damaged_archive_of_another_compression_is_one_sentence(file, tmp_path):
+    path = tmp_path / "policy.npz"
+    with_entries(file, path, [], zipfile.ZIP_LZMA)
+    assert load_policy(path).config == BUSY.drive
+    data = bytearray(path.read_bytes())
+    data[60:200] = bytes(byte ^ 0x5a for byte in data[60:200])
+    path.write_bytes(data)
+    with pytest.raises(ConfigError, match="it is no trained policy, or damaged: LZMAError"):
+        load_policy(path)
+
+
+def test_no_entry_of_an_archive_hides_another_one(file, tmp_path):
+    """numpy prefers an entry without the suffix, whose size nothing has checked."""
+    path, large = tmp_path / "policy.npz", io.BytesIO()
+    np.save(large, np.zeros(1 << 20, np.float32))
+    with_entries(file, path, [("trunks.0.norm.bias", large.getvalue())])
+    with pytest.raises(ConfigError, match="it has an entry 'trunks.0.norm.bias', which has another name than"):
+        load_policy(path)
 
 
 def test_objects_in_a_file_are_not_unpickled(file, tmp_path):

@@ -160,3 +160,16 @@ def test_a_setting_without_effect_is_an_error():
 
 def test_every_type_has_its_name():
     assert all(kind.type == name for name, kind in EVALUATORS.items())
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "[eval.a.env." + ".".join("a" * 3000) + "]"])
+def test_deep_nesting_is_one_sentence(tmp_path, text):
+    path = tmp_path / "deep.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="deep.toml: it cannot be read as TOML: maximum recursion depth"):
+        load_sections(path)
+
+
+def test_options_under_the_name_of_the_field_are_not_lost():
+    with pytest.raises(ConfigError, match="eval.a has the key 'options'; the options of a type must be in its table"):
+        evaluator_of("a", {"type": "multi_scenario", "options": {"scores": True}})

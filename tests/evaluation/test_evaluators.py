@@ -15,7 +15,7 @@ from drive_env.behaviours import behaviour_scenes
 from drive_env.evaluation import (
     EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, Source, load_result, merge)
 from drive_env.evaluation import episodes as episodes_module
-from drive_env.evaluation.result import sha256_of
+from drive_env.evaluation.result import settings_that_differ, sha256_of
 from drive_env.evaluation.sources import part_of, sample_of, sources_of
 from drive_env.policies import policy_maker
 
@@ -224,7 +224,7 @@ def test_results_that_do_not_fit_are_not_merged():
 def test_settings_that_differ_are_named_by_their_dotted_names():
     one, other = small().resolved(), small(seed=1, scene_count=2, env={"trial_steps": 9}).resolved()
     assert settings_that_differ(one, other) == ["scene_count", "seed", "env.trial_steps"]
-    assert settings_that_differ({"a": {"b": 1}}, {"a": 2, "c": None}) == ["a"]
+    assert settings_that_differ({"a": {"b": 1}}, {"a": 2, "c": None}) == ["a", "c"]
     assert settings_that_differ(one, small().resolved()) == []
 
 

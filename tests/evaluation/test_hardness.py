@@ -9,7 +9,8 @@ from command import run
 from drive_env import Batch, ConfigError, SceneError, generate_scene, load_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.evaluation import (
-    BehaviourClass, HumanReplay, MultiScenario, hard_scenes, load_hardness, save_hardness, scene_hardness)
+    BehaviourClass, HumanReplay, MultiScenario, hard_scenes, load_hardness, load_result, save_hardness,
+    scene_hardness)
 
 CROSSING = {"scenes": ["intersection"], "scene_count": 4, "scene_agents": 4, "env": {"trial_steps": 60}}
 
@@ -128,3 +129,21 @@ def test_a_count_that_the_list_does_not_have_is_one_sentence(path):
     with pytest.raises(ConfigError, match="results is empty; it must hold at least one result"):
         scene_hardness([])
     assert json.loads(path.read_text())["schema"] == 1
+
+
+@pytest.mark.parametrize("load", [load_hardness, load_result])
+def test_deep_nesting_is_one_sentence(load, tmp_path):
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(ConfigError, match="deep.json: .*maximum recursion depth"):
+        load(tmp_path / "deep.json")
+
+
+def test_a_hardness_outside_of_its_range_and_an_empty_list_are_refused(path):
+    data = json.loads(path.read_text())
+    data["scenes"][0]["hardness"] = float("nan")
+    path.write_text(json.dumps(data))
+    with pytest.raises(ConfigError, match="a hardness is nan; it must be from 0 to 1"):
+        load_hardness(path)
+    save_hardness([], path)
+    with pytest.raises(ConfigError, match="it has no scene$"):
+        hard_scenes(1, path)
