@@ -194,8 +194,8 @@ def test_results_of_other_episodes_are_not_compared(tmp_path):
     one, two = str(tmp_path / "1.json"), str(tmp_path / "2.json")
     run("evaluate", "random", *SMALL, "--no-bounds", "--out", one)
     run("evaluate", "random", *SMALL, "--no-bounds", "--set", "seed=1", "--out", two)
-    with pytest.raises(ConfigError, match="2.json: its settings seed differ from those of .*1.json; only results of the "
-                                          "same episodes can be compared"):
+    with pytest.raises(ConfigError, match="2.json: its settings seed differ from those of .*1.json; only results "
+                                          "of the same episodes can be compared"):
         run("compare", one, two)
     with pytest.raises(ConfigError, match="RESULT is .*; it must be two results or more"):
         run("compare", one)
