@@ -12,10 +12,11 @@ typedef struct drv_path_place {
     float share; /* of the second point */
 } drv_path_place;
 
-/* The place at an arc length; the last point beyond the end. */
+/* The place at an arc length; beyond the end the last point, and before the start, for which a vehicle may ask that its
+ * log moved backwards, the first one. */
 static inline drv_path_place drv_path_place_at(const drv_paths *paths, int32_t path, float path_m) {
     const int32_t last = drv_path_points(paths, path) - 1;
-    const float pitches = path_m / drv_path_pitch_m;
+    const float pitches = drv_larger(path_m, 0.0f) / drv_path_pitch_m;
     int32_t before = (int32_t)pitches;
     if (before > last - 1) before = last - 1;
     const int32_t first = paths->point_start[path];
