@@ -250,12 +250,12 @@ def merge(results: Sequence[EvalResult]) -> EvalResult:
     # Only different shards of one evaluation fit together.
     first = results[0]
     for other in results[1:]:
-        for name in ("config_sha256", "policy", "checkpoint", "shard_count"):
+        if other.config_sha256 != first.config_sha256:
+            differing = ", ".join(settings_that_differ(first.config, other.config))
+            raise ConfigError(f"the settings {differing} differ between two results; only shards of one evaluation can "
+                              "be merged")
+        for name in ("policy", "checkpoint", "shard_count"):
             one, two = getattr(first, name), getattr(other, name)
-            if one != two and name == "config_sha256":
-                differing = ", ".join(settings_that_differ(first.config, other.config))
-                raise ConfigError(f"the settings {differing} differ between two results; only shards of one evaluation "
-                                  "can be merged")
             if one != two:
                 raise ConfigError(f"{name} is {value_text(two)} in one result and {value_text(one)} in another; only "
                                   "shards of one evaluation can be merged")

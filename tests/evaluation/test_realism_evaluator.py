@@ -31,6 +31,19 @@ def evaluated(scenes, policy, **config):
     return Realism("rollouts", {"scenes": scenes, **FEW, **config}).rollout(policy)
 
 
+def coasted(scene, control):
+    """The poses of all objects in 80 steps of two worlds whose agents coast straight on, and the roles."""
+    evaluator = Realism("rollouts", {"scenes": scene, "options": {"control": control}, **FEW})
+    with Batch(scene, num_worlds=2, config=evaluator.env) as batch:
+        batch.reset(seed=0)
+        capture = RolloutCapture(batch)
+        capture.capture()
+        for _ in range(80):
+            batch.step(np.full_like(batch.actions, 45))
+            capture.capture()
+        return capture.poses(80), capture.roles
+
+
 def held(scene, first, steps):
     """(objects, steps) each: the log, in which an object keeps its last pose while it is not valid."""
     objects, found = scene.objects, []
@@ -128,15 +141,7 @@ def test_objects_that_no_agent_controls_replay_their_logs(logged):
     others = np.flatnonzero(logged[0].objects.valid[10])
     others = others[others != logged[0].sdc]
     scene = without(without(logged[0], slice(30, 45), others[:2]), slice(60, None), others[2])
-    evaluator = Realism("one", {"scenes": scene, "options": {"control": "sdc"}, **FEW})
-    with Batch(scene, num_worlds=2, config=evaluator.env) as batch:
-        batch.reset(seed=0)
-        capture = RolloutCapture(batch)
-        capture.capture()
-        for _ in range(80):
-            batch.step(np.full_like(batch.actions, 45))
-            capture.capture()
-        found = capture.poses(80)
+    found, _ = coasted(scene, "sdc")
     expected = held(scene, 11, 80)
     for name in ("x_m", "y_m", "heading_rad"):
         for world in range(2):
@@ -186,18 +191,10 @@ def test_lights_of_the_log_are_signals_on_their_lanes():
 
 def test_heights_of_rollouts_are_those_of_the_roads_that_lie_above_each_other():
     scene = overpass(6.0, crossing_logs(120), on_bridge=(False, False, True))
-    evaluator = Realism("bridge", {"scenes": scene, "options": {"control": "vehicles"}, **FEW})
-    with Batch(scene, num_worlds=2, config=evaluator.env) as batch:
-        batch.reset(seed=0)
-        capture = RolloutCapture(batch)
-        capture.capture()
-        for _ in range(80):
-            batch.step(np.full_like(batch.actions, 45))
-            capture.capture()
-        found = capture.poses(80)
+    found, roles = coasted(scene, "vehicles")
     for world in range(2):
         assert np.abs(found.z_m[world] - scene.objects.z_m[11:91].T).max() < 1e-3
-    log = logged_scene(capture.roles, 10, 80)
+    log = logged_scene(roles, 10, 80)
     assert (log.poses.z_m == scene.objects.z_m[:91].T).all() and {line[0, 2] for line in log.road_edges} == {0.0, 6.0}
 
 
