@@ -287,7 +287,8 @@ class _Run:
     def result(self, policy: str, policy_env: Mapping[str, Any], checkpoint: Mapping[str, Any] | None, total_s: float,
                conditions: int) -> EvalResult:
         """The figures of all rows. A refused condition counts with as many expected episodes as each of the others."""
-        self.expected += self.refused * (self.expected // (conditions - self.refused))
+        if others := conditions - self.refused:  # without others, the shard is empty: else the first error was raised
+            self.expected += self.refused * (self.expected // others)
         evaluator, config, rows = self.evaluator, self.evaluator.hashed(), joined(self._rows)
         index, count = self.shard
         coverage = Coverage(expected=self.expected, played=self.played, unique_scenes=len(self._scenes),

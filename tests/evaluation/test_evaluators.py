@@ -346,6 +346,21 @@ def test_a_subclass_overrides_hooks_alone():
     assert found.metrics["counted_steps"].unit == "steps"
 
 
+def test_a_shard_without_scenes_is_empty_even_if_no_condition_is_allowed():
+    """The shard that has the scene raises the error."""
+    class Refused(Evaluator):
+        type = "refused"
+
+        def conditions(self):
+            return {"state": {"dynamics": {"model": "state"}, "action_type": "discrete"}}
+
+    evaluator = Refused("refused", {**SMALL, "scene_count": 1})
+    with pytest.raises(ConfigError, match="action_type is 'discrete'"):
+        evaluator.rollout("random", shard=(0, 2))
+    empty = evaluator.rollout("random", shard=(1, 2))
+    assert empty.coverage.expected == empty.coverage.played == 0 and len(empty.failures) == 1
+
+
 def test_scenes_of_one_file_are_different_scenes_in_different_worlds():
     class Pairs(Evaluator):
         type = "pairs"
