@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,15 +14,16 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..config import DriveConfig
-from ..errors import ConfigError, DriveError, value_text
-from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
+from ..errors import ConfigError, DriveError, checked_path, value_text
+from ..policies import Act, MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
+from .films import film_modules, with_films
 from .metrics import figures_of_groups, figures_of_rows
 from .probes import Comfort, DrivenScores, Probes
-from .result import Coverage, EvalResult, Failure, sha256_of
+from .result import Coverage, EvalResult, Failure, films_folder, sha256_of
 from .rows import joined, rows_of
-from .settings import SCHEDULE, EvaluatorConfig, checked_options
+from .settings import RENDERING, SCHEDULE, EvaluatorConfig, checked_options
 from .sources import Source, part_of, sample_of, sources_of
 
 PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
@@ -159,12 +162,14 @@ class Evaluator:
                 "env": self.env.to_dict()}
 
     def hashed(self) -> dict[str, Any]:
-        """`resolved` without the `SCHEDULE`: the settings in results, whose hash identifies the episodes."""
-        return {name: value for name, value in self.resolved().items() if name not in SCHEDULE}
+        """`resolved` without `SCHEDULE` and `RENDERING`: the settings in results, whose hash identifies the episodes.
+        """
+        return {name: value for name, value in self.resolved().items() if name not in (*SCHEDULE, *RENDERING)}
 
     def rollout(self, policy: Policy, shard: tuple[int, int] = (0, 1), threads: int = 0,
                 checkpoint: Mapping[str, Any] | None = None, policy_name: str | None = None,
-                progress: Callable[[int, int], None] | None = None) -> EvalResult:
+                progress: Callable[[int, int], None] | None = None, out: str | os.PathLike[str] | None = None,
+                update: int | None = None) -> EvalResult:
         """Plays all episodes, or those of a shard, and returns their figures.
 
         Args:
@@ -176,13 +181,18 @@ class Evaluator:
             policy_name: stored in the result; None: the text passed as `policy`, or module and name of the function.
             progress: called after each batch with the number of sources read so far and the number of all; under
                 several conditions a source counts once for each.
+            out: the path for `EvalResult.save`, beside which films are written; needed if the setting `render` is set.
+            update: of the training, for the names of films; None: that of the checkpoint, or 0.
 
         Raises:
             ConfigError: an argument is out of its range, or the policy does not fit the config.
             SceneError: no scene could be played; the error of the first one.
             ActionError: the policy did not return actions.
+            MissingExtraError: there are films to be made, and a package of the extra `render` is not installed.
+            OSError: the folder of the films cannot be made.
         """
         began, found = time.perf_counter(), resolved(policy)
+        self._prepare_films(out)
         run, conditions = _Run(self, shard), self.conditions_of(found)
         own, given = config_for(found, self.env).to_dict(), self.env.to_dict()
         policy_env = {name: value for name, value in own.items() if value != given[name]}
@@ -192,7 +202,7 @@ class Evaluator:
             except ConfigError as error:  # such as a delay of a vehicle model that has none
                 run.refuse(condition, error)
                 continue
-            act = self.act_maker(policy_maker(self.policy_under(found, condition), self.config.seed), condition)
+            act = self._maker(found, condition)
             for part in played(run.episodes(condition), act, env, self.config.seed, threads, self._probes,
                                run.failed, self.worlds_at_once):
                 run.add(part)
@@ -202,8 +212,36 @@ class Evaluator:
             raise run.errors[0]
         if checkpoint is None and isinstance(found, TrainedPolicy):
             checkpoint = found.checkpoint
-        return run.result(policy_name or _name_of(policy), policy_env, checkpoint, time.perf_counter() - began,
-                          len(conditions))
+        result = run.result(policy_name or _name_of(policy), policy_env, checkpoint, time.perf_counter() - began,
+                            len(conditions))
+        if not self.config.render or out is None:
+            return result
+
+        @contextmanager
+        def opened(group: str, world: int) -> Iterator[tuple[Batch, Act]]:
+            condition = group if group in conditions else ""
+            env = config_for(found, self.env.replace(**conditions[condition]))
+            with Batch(run.scene_of(world), config=env, seed=self.config.seed, threads=1, world_ids=[world],
+                       trial_records=env.max_trials) as batch:
+                yield batch, self._maker(found, condition)(batch)
+
+        number = (checkpoint or {}).get("update", 0) if update is None else update
+        return with_films(result, self.config, Path(out), number, opened)
+
+    def _prepare_films(self, out: str | os.PathLike[str] | None) -> None:
+        """Makes the folder of the films and imports the extra, so that errors are raised before anything is played."""
+        if not self.config.render:
+            return
+        if out is None:
+            raise ConfigError(f"out is None; render of eval.{self.name} is True, so it must be the path of the result, "
+                              "beside which films are written")
+        films_folder(Path(checked_path(out, (".json",)))).mkdir(parents=True, exist_ok=True)
+        if set(self.config.render_views) != {"replay"}:
+            film_modules()
+
+    def _maker(self, policy: Policy, condition: str) -> MakeAct:
+        """The function that makes the actions of all agents under a condition."""
+        return self.act_maker(policy_maker(self.policy_under(policy, condition), self.config.seed), condition)
 
     def _probes(self, batch: Batch) -> Probe:
         """The probe of the type, joined with those that all types have."""
@@ -240,20 +278,25 @@ class _Run:
             source = self.sources[place]
             self.sources_read += 1
             try:
-                scenes = list(source.read())
-                forms = [list(self.evaluator.variants(scene)) for scene in scenes]
+                forms = self._forms(source)
             except DriveError as error:
                 self.fail(source.name, error)
                 self.expected += episodes
                 continue
-            number = 0
-            for index, variants in enumerate(forms):
-                for variant in variants:
-                    for _ in range(episodes):
-                        self.expected += 1
-                        yield Episode(place + count * number, variant, place + count * index,
-                                      condition or source.group, source.name)
-                        number += 1
+            for number, (index, variant) in enumerate(form for form in forms for _ in range(episodes)):
+                self.expected += 1
+                yield Episode(place + count * number, variant, place + count * index, condition or source.group,
+                              source.name)
+
+    def _forms(self, source: Source) -> list[tuple[int, Scene]]:
+        """The forms in which the scenes of a source are played, each with the index of its scene."""
+        return [(index, form) for index, scene in enumerate(list(source.read()))
+                for form in self.evaluator.variants(scene)]
+
+    def scene_of(self, world: int) -> Scene:
+        """The form of a scene that is played in a world; reads its source."""
+        number, place = divmod(world, len(self.sources))
+        return self._forms(self.sources[place])[number // self.evaluator.config.episodes][1]
 
     def failed(self, episode: Episode, error: Exception) -> None:
         """Adds an episode that the config does not allow."""
@@ -297,8 +340,8 @@ class _Run:
             policy_env=policy_env, config_sha256=sha256_of(config), seed=evaluator.config.seed,
             metrics=figures_of_rows(rows), groups=figures_of_groups(rows), coverage=coverage, rows=rows,
             failures=self.failures,
-            seconds={"total": total_s, "play": self.play_s, "policy": self.policy_s}, agent_steps=self.agent_steps,
-            shards=(index,), shard_count=count)
+            seconds={"total": total_s, "play": self.play_s, "policy": self.policy_s, "render": 0.0},
+            agent_steps=self.agent_steps, shards=(index,), shard_count=count)
 
 
 def _name_of(policy: Policy) -> str:
