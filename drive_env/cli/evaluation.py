@@ -177,9 +177,6 @@ def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
 def films_text(result: EvalResult, path: Path) -> str:
     """Where the films of a result are, how many there are, and how many are left."""
     text = f"failures: {films_folder(path) / FAILURES_PAGE}, {show.plural(len(result.renders), 'file')}"
-    differing = sum(not render.exact for render in result.renders)
-    if differing:
-        text += f", {differing} of them other than measured, since the policy acted differently when played again"
     if result.renders_left:
         text += (f"; {result.renders_left} left, since an evaluator shows at most {FILM_LIMIT} and begins none after "
                  f"{TIME_LIMIT_S:g} s")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,10 +14,10 @@ import numpy.typing as npt
 from ..batch import Batch
 from ..config import DriveConfig
 from ..errors import ConfigError, DriveError, checked_path, value_text
-from ..policies import Act, MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
+from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
-from .films import film_modules, with_films
+from .films import Candidates, film_modules, with_films
 from .metrics import figures_of_groups, figures_of_rows
 from .probes import Comfort, DrivenScores, Probes
 from .result import Coverage, EvalResult, Failure, films_folder, sha256_of
@@ -202,7 +201,9 @@ class Evaluator:
             except ConfigError as error:  # such as a delay of a vehicle model that has none
                 run.refuse(condition, error)
                 continue
-            act = self._maker(found, condition)
+            act = self.act_maker(policy_maker(self.policy_under(found, condition), self.config.seed), condition)
+            if run.candidates is not None:
+                act = run.candidates.logged(act)
             for part in played(run.episodes(condition), act, env, self.config.seed, threads, self._probes,
                                run.failed, self.worlds_at_once):
                 run.add(part)
@@ -214,19 +215,15 @@ class Evaluator:
             checkpoint = found.checkpoint
         result = run.result(policy_name or _name_of(policy), policy_env, checkpoint, time.perf_counter() - began,
                             len(conditions))
-        if not self.config.render or out is None:
+        if run.candidates is None or out is None:
             return result
 
-        @contextmanager
-        def opened(group: str, world: int) -> Iterator[tuple[Batch, Act]]:
-            condition = group if group in conditions else ""
-            env = config_for(found, self.env.replace(**conditions[condition]))
-            with Batch(run.scene_of(world), config=env, seed=self.config.seed, threads=1, world_ids=[world],
-                       trial_records=env.max_trials) as batch:
-                yield batch, self._maker(found, condition)(batch)
+        def opened(group: str, world: int) -> Batch:
+            env = config_for(found, self.env.replace(**conditions[group if group in conditions else ""]))
+            return Batch(run.scene_of(world), config=env, seed=self.config.seed, threads=1, world_ids=[world])
 
         number = (checkpoint or {}).get("update", 0) if update is None else update
-        return with_films(result, self.config, Path(out), number, opened)
+        return with_films(result, self.config, run.candidates, Path(out), number, opened)
 
     def _prepare_films(self, out: str | os.PathLike[str] | None) -> None:
         """Makes the folder of the films and imports the extra, so that errors are raised before anything is played."""
@@ -238,10 +235,6 @@ class Evaluator:
         films_folder(Path(checked_path(out, (".json",)))).mkdir(parents=True, exist_ok=True)
         if set(self.config.render_views) != {"replay"}:
             film_modules()
-
-    def _maker(self, policy: Policy, condition: str) -> MakeAct:
-        """The function that makes the actions of all agents under a condition."""
-        return self.act_maker(policy_maker(self.policy_under(policy, condition), self.config.seed), condition)
 
     def _probes(self, batch: Batch) -> Probe:
         """The probe of the type, joined with those that all types have."""
@@ -265,6 +258,8 @@ class _Run:
         self.failures: list[Failure] = []
         self.errors: list[Exception] = []
         """The exceptions of `failures`, in the same order."""
+        self.candidates = Candidates(evaluator.config) if evaluator.config.render else None
+        """The episodes that may be shown; None: none is shown."""
         self._rows: list[dict[str, Any]] = []
         self._scenes: set[int] = set()
 
@@ -298,6 +293,11 @@ class _Run:
         number, place = divmod(world, len(self.sources))
         return self._forms(self.sources[place])[number // self.evaluator.config.episodes][1]
 
+    def _half_of(self, scene_key: int) -> int:
+        """Whether a scene is in the first half of the scenes (0) or in the second (1): every second one is."""
+        index, place = divmod(scene_key, len(self.sources))
+        return (self.places.index(place) + index) % 2
+
     def failed(self, episode: Episode, error: Exception) -> None:
         """Adds an episode that the config does not allow."""
         self.fail(episode.scene.name, error)
@@ -319,6 +319,8 @@ class _Run:
         measured = self.evaluator.measured(part.batch)
         records = part.records if measured is None else part.records[measured[part.records["agent"]]]
         self._rows.append(rows_of(part.batch, records, heads, part.probe.columns()))
+        if self.candidates is not None:
+            self.candidates.add(part, self._rows[-1], self._half_of)
         self._scenes |= {episode.scene_key for episode, is_complete in zip(part.episodes, part.complete, strict=True)
                          if is_complete}
         self.played += int(part.complete.sum())

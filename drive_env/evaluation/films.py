@@ -1,15 +1,14 @@
 """Which episodes of an evaluation are shown, and in which files? Those with the lowest scores, played again.
 
-An episode follows from its scene, world id, seed and config, so the one that is shown is the one that was measured; if
-the actions of a policy depend on more than that, `Render.exact` is False.
+An episode follows from its scene, world id, seed, config and actions. The actions of the episodes with the lowest
+scores are kept while the metrics are measured, so the very episode that was measured is shown, whatever the policy.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -21,11 +20,12 @@ import numpy.typing as npt
 from ..batch import OUTCOMES, Batch
 from ..errors import DriveError
 from ..playing import play_trials
-from ..policies import Act
+from ..policies import Act, MakeAct
 from ..replay import Recorder
+from .episodes import Played
 from .failures_page import FAILURES_PAGE, TableLine, failures_page
 from .result import EvalResult, Failure, Render, films_folder
-from .rows import Rows
+from .rows import Rows, joined
 from .settings import EvaluatorConfig
 
 FILM_LIMIT = 10
@@ -40,8 +40,8 @@ NAME_CHARACTERS = 100
 OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9.-]+")
 """Characters that names of files do not have; names of scenes may be paths."""
 
-Opened = Callable[[str, int], AbstractContextManager[tuple[Batch, Act]]]
-"""Takes the group and the world id of an episode; opens a batch of this world alone, and its policy."""
+Opened = Callable[[str, int], Batch]
+"""Takes the group and the world id of an episode; makes a batch of this world alone."""
 
 
 class ScoredEpisode(NamedTuple):
@@ -85,59 +85,123 @@ def scored_episodes(rows: Rows) -> list[ScoredEpisode]:
     return sorted(found, key=lambda episode: episode.score)
 
 
-def preferred(episodes: Sequence[ScoredEpisode], half: int | None) -> list[ScoredEpisode]:
-    """The episodes with those of every second scene first, otherwise in the same order.
+class Candidate(NamedTuple):
+    """An episode that may be shown.
+
+    Attributes:
+        score, group, world: as in `ScoredEpisode`.
+        half: 0 or 1, in which half of the scenes its scene is.
+        actions: (steps, agents of a world, ...), those of the policy in its first steps.
+    """
+
+    score: float
+    group: str
+    world: int
+    half: int
+    actions: npt.NDArray[Any]
+
+
+class Candidates:
+    """The episodes with the lowest scores so far, and their actions.
 
     Args:
-        half: 0 or 1, which of the two halves of the scenes comes first; None: the order is unchanged.
+        config: of the evaluator, with its budgets.
     """
-    places = {key: place for place, key in enumerate(sorted({episode.scene_key for episode in episodes}))}
-    return sorted(episodes, key=lambda episode: half is not None and places[episode.scene_key] % 2 != half)
+
+    def __init__(self, config: EvaluatorConfig) -> None:
+        self._count, self._steps = min(config.render_scenes or 0, FILM_LIMIT), config.render_steps or 0
+        self._kept: list[Candidate] = []
+        self._actions: list[npt.NDArray[Any]] = []
+
+    def logged(self, make_act: MakeAct) -> MakeAct:
+        """`make_act` for policies whose actions are kept until the next batch is played."""
+        def make(batch: Batch) -> Act:
+            act, self._actions = make_act(batch), []
+
+            def log(batch: Batch) -> np.ndarray:
+                actions = act(batch)
+                if len(self._actions) < self._steps:
+                    self._actions.append(np.array(actions))
+                return actions
+
+            return log
+
+        return make
+
+    def add(self, part: Played, rows: Rows, half_of: Callable[[int], int]) -> None:
+        """Adds the episodes of a batch, and drops those that cannot be shown any more.
+
+        Args:
+            rows: of the batch. half_of: takes a scene key and returns in which half of the scenes it is.
+        """
+        batch = part.batch
+        actions = np.stack(self._actions)
+        by_world = actions.reshape(len(actions), batch.num_worlds, batch.agents_per_world, *actions.shape[2:])
+        place_of = {episode.world: place for place, episode in enumerate(part.episodes)}
+        found = [*self._kept, *(
+            Candidate(one.score, one.group, one.world, half_of(one.scene_key), by_world[:, place_of[one.world]])
+            for one in scored_episodes(joined([rows])))]
+        # Copies: a view would keep the actions of all worlds of the batch.
+        self._kept = [one._replace(actions=one.actions.copy()) for half in (0, 1)
+                      for one in sorted((one for one in found if one.half == half), key=_by_score)[: self._count]]
+
+    def in_order(self, half: int | None) -> list[Candidate]:
+        """The episodes to show, the lowest score first.
+
+        Args:
+            half: 0 or 1, which half of the scenes comes first; None: the halves make no difference.
+        """
+        return sorted(sorted(self._kept, key=_by_score), key=lambda one: half is not None and one.half != half)[
+            : self._count]
 
 
-def with_films(result: EvalResult, config: EvaluatorConfig, out: Path, update: int, opened: Opened) -> EvalResult:
+def _by_score(one: Candidate) -> tuple[float, str, int]:
+    return one.score, one.group, one.world
+
+
+def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidates, out: Path, update: int,
+               opened: Opened) -> EvalResult:
     """Plays the episodes with the lowest scores again, writes them beside the result, and adds the files to it.
 
     Also writes a table of the episodes that links the files. A file that cannot be written is a failure of the result.
 
     Args:
         config: of the evaluator, with its budgets. out: the file of the result. update: of the training, else 0.
-        opened: opens an episode.
+        opened: makes the batch of an episode.
     """
     began, folder = time.perf_counter(), films_folder(out)
-    episodes = scored_episodes(result.rows)
+    episodes = {(episode.group, episode.world): episode for episode in scored_episodes(result.rows)}
     half = update // max(config.interval, 1) % 2 if config.render_rotates else None
-    films = [(episode, view) for episode in preferred(episodes, half)[: config.render_scenes]
-             for view in config.render_views]
+    films = [(one, view) for one in candidates.in_order(half) for view in config.render_views]
+    wanted = min(config.render_scenes or 0, len(episodes)) * len(config.render_views)
 
     # One file after the other, within the budgets.
     renders: list[Render] = []
     failures: list[Failure] = []
     names: set[str] = set()
     links: dict[tuple[str, int], dict[str, str]] = {}
-    for episode, view in films[:FILM_LIMIT]:
+    for one, view in films[:FILM_LIMIT]:
         if time.perf_counter() - began > TIME_LIMIT_S:
             break
+        episode = episodes[one.group, one.world]
         path = folder / _file_name(episode.scene, update, view, names)
         file = path.relative_to(out.parent).as_posix()
         try:
-            with opened(episode.group, episode.world) as (batch, act):
-                _write(batch, act, view, episode.lowest_agent(result.rows), config.render_steps, path)
-                exact = _is_exact(batch.trial_records(), result.rows, episode.rows)
+            with opened(one.group, one.world) as batch:
+                _write(batch, one.actions, view, episode.lowest_agent(result.rows), path)
         except (DriveError, OSError) as error:  # the figures are measured already, and must not be lost
             failures.append(Failure(f"the film {file}", f"{type(error).__name__}: {error}"))
             continue
-        renders.append(Render(file, view, episode.scene, episode.group, episode.world, config.seed, episode.score,
-                              exact))
-        links.setdefault((episode.group, episode.world), {})[view] = path.name
+        renders.append(Render(file, view, episode.scene, one.group, one.world, config.seed, episode.score))
+        links.setdefault((one.group, one.world), {})[view] = path.name
 
     # The table, with links to the files.
     lines = [TableLine(episode.score, episode.outcomes(result.rows), episode.scene, episode.group, episode.world,
-                       links.get((episode.group, episode.world), {})) for episode in episodes]
+                       links.get(place, {})) for place, episode in episodes.items()]
     (folder / FAILURES_PAGE).write_text(failures_page(result, lines), encoding="utf-8")
     render_s = time.perf_counter() - began
     return replace(
-        result, renders=renders, renders_left=len(films) - len(renders) - len(failures),
+        result, renders=renders, renders_left=wanted - len(renders) - len(failures),
         failures=[*result.failures, *failures],
         seconds={**result.seconds, "total": result.seconds["total"] + render_s, "render": render_s})
 
@@ -167,24 +231,18 @@ def _file_name(scene: str, update: int, view: str, names: set[str]) -> str:
     return name
 
 
-def _write(batch: Batch, act: Act, view: str, agent: int, steps: int | None, path: Path) -> None:
-    """Plays an episode, or its first steps, into a file."""
+def _write(batch: Batch, actions: npt.NDArray[Any], view: str, agent: int, path: Path) -> None:
+    """Plays the steps of an episode whose `actions` are known into a file."""
+    # A world of a larger batch may have more slots than its scene has agents.
+    following = iter(actions[:, : batch.num_agents])
+    act = lambda: next(following)
     if view != "replay":
         scene_view, write_film = film_modules()
-        write_film(batch, lambda: act(batch), scene_view(batch, view=view, agent=agent), str(path), steps)
+        write_film(batch, act, scene_view(batch, view=view, agent=agent), str(path), len(actions))
         return
     recorder = Recorder(batch)
     batch.reset()
     recorder.capture()
-    for _ in islice(play_trials(batch, lambda: act(batch), batch.config.max_trials), steps):
+    for _ in islice(play_trials(batch, act, batch.config.max_trials), len(actions)):
         recorder.capture()
     recorder.recording().save_html(path)
-
-
-def _is_exact(records: npt.NDArray[np.void], rows: Rows, part: slice) -> bool:
-    """Whether the trials that ended have the outcomes and the scores, to the bit, of the rows in `part`."""
-    shown = {(record["agent"], record["trial"]): (OUTCOMES[record["outcome"]], record["score"].tobytes())
-             for record in records}
-    measured = {(agent, trial): (outcome, score.tobytes()) for agent, trial, outcome, score in zip(
-        *(rows[name][part] for name in ("agent", "trial", "outcome", "score")), strict=True)}
-    return all(shown.get(key, trial) == trial for key, trial in measured.items())

@@ -84,7 +84,6 @@ class Render:
         view: "replay" for a replay page, "scene" or "follow" for a film.
         scene, group, world: of the episode, as in the rows. seed: of the worlds.
         score: mean over the rows of the episode.
-        exact: whether the trials that ended in the file have the outcomes and scores of the rows.
     """
 
     file: str
@@ -94,7 +93,6 @@ class Render:
     world: int
     seed: int
     score: float
-    exact: bool
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes in the types of JSON."""
