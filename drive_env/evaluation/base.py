@@ -294,7 +294,7 @@ class _Run:
         return self._forms(self.sources[place])[number // self.evaluator.config.episodes][1]
 
     def _half_of(self, scene_key: int) -> int:
-        """Whether a scene is in the first half of the scenes (0) or in the second (1): every second one is."""
+        """In which half of the scenes a scene is, 0 or 1; neighbours in the list are in different ones."""
         index, place = divmod(scene_key, len(self.sources))
         return (self.places.index(place) + index) % 2
 
