@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ..errors import printable
 from .result import EvalResult
 
 FAILURES_PAGE = "failures.html"
@@ -64,7 +65,7 @@ def failures_page(result: EvalResult, lines: Sequence[TableLine]) -> str:
         lines: the lowest score first.
     """
     # What was evaluated, and how much of it is shown.
-    title = html.escape(f"{result.evaluator}: episodes of {result.policy}")
+    title = _shown(f"{result.evaluator}: episodes of {result.policy}")
     files = sum(len(line.files) for line in lines)
     shown = f"The {LINE_LIMIT} lowest scores of {len(lines)} episodes" if len(lines) > LINE_LIMIT else (
         f"{len(lines)} episode{'s' * (len(lines) != 1)}")
@@ -82,8 +83,12 @@ def failures_page(result: EvalResult, lines: Sequence[TableLine]) -> str:
             f"<script>{SCRIPT}</script>\n</body>\n</html>\n")
 
 
+def _shown(text: str) -> str:
+    return html.escape(printable(text))
+
+
 def _line_html(line: TableLine) -> str:
     outcomes = ", ".join(f"{name} {count}" for name, count in line.outcomes.items())
-    links = ", ".join(f'<a href="{html.escape(file)}">{html.escape(view)}</a>' for view, file in line.files.items())
-    return (f"<tr><td>{line.score:.6f}</td><td>{html.escape(outcomes)}</td><td>{html.escape(line.scene)}</td>"
-            f"<td>{html.escape(line.group)}</td><td>{line.world}</td><td>{links}</td></tr>\n")
+    links = ", ".join(f'<a href="{file}">{view}</a>' for view, file in line.files.items())
+    return (f"<tr><td>{line.score:.6f}</td><td>{outcomes}</td><td>{_shown(line.scene)}</td>"
+            f"<td>{_shown(line.group)}</td><td>{line.world}</td><td>{links}</td></tr>\n")

@@ -40,6 +40,9 @@ NAME_CHARACTERS = 100
 OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9.-]+")
 """Characters that names of files do not have; names of scenes may be paths."""
 
+NOT_WRITTEN = (DriveError, OSError, ValueError)
+"""Errors of a file, such as a full disk, by which the figures that were measured before must not be lost."""
+
 Opened = Callable[[str, int], Batch]
 """Takes the group and the world id of an episode; makes a batch of this world alone."""
 
@@ -189,8 +192,8 @@ def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidat
         try:
             with opened(one.group, one.world) as batch:
                 _write(batch, one.actions, view, episode.lowest_agent(result.rows), path)
-        except (DriveError, OSError) as error:  # the figures are measured already, and must not be lost
-            failures.append(Failure(f"the film {file}", f"{type(error).__name__}: {error}"))
+        except NOT_WRITTEN as error:
+            failures.append(_failure(file, error))
             continue
         renders.append(Render(file, view, episode.scene, one.group, one.world, config.seed, episode.score))
         links.setdefault((one.group, one.world), {})[view] = path.name
@@ -198,11 +201,14 @@ def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidat
     # The table, with links to the files.
     lines = [TableLine(episode.score, episode.outcomes(result.rows), episode.scene, episode.group, episode.world,
                        links.get(place, {})) for place, episode in episodes.items()]
-    (folder / FAILURES_PAGE).write_text(failures_page(result, lines), encoding="utf-8")
+    tried = len(renders) + len(failures)
+    try:
+        (folder / FAILURES_PAGE).write_text(failures_page(result, lines), encoding="utf-8")
+    except NOT_WRITTEN as error:
+        failures.append(_failure(FAILURES_PAGE, error))
     render_s = time.perf_counter() - began
     return replace(
-        result, renders=renders, renders_left=wanted - len(renders) - len(failures),
-        failures=[*result.failures, *failures],
+        result, renders=renders, renders_left=wanted - tried, failures=[*result.failures, *failures],
         seconds={**result.seconds, "total": result.seconds["total"] + render_s, "render": render_s})
 
 
@@ -216,6 +222,10 @@ def film_modules() -> tuple[Any, Any]:
     from ..render.view import SceneView
 
     return SceneView, write_film
+
+
+def _failure(file: str, error: Exception) -> Failure:
+    return Failure(f"the film {file}", f"{type(error).__name__}: {error}")
 
 
 def _file_name(scene: str, update: int, view: str, names: set[str]) -> str:

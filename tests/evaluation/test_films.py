@@ -139,7 +139,7 @@ def test_a_policy_that_acts_at_random_is_shown_as_it_was_measured(tmp_path, worl
     stream = np.random.default_rng(5)
     scenes = [generate_scene("town", seed=seed, agents=2 + seed % 3) for seed in range(6)]
     found = small(scenes=scenes, render_scenes=6, env={"trial_steps": 60, "max_trials": 2}).rollout(
-        lambda batch: stream.integers(0, 169, batch.num_agents), out=tmp_path / "result.json")
+        lambda batch: stream.integers(0, 91, batch.num_agents), out=tmp_path / "result.json")
     assert len(found.renders) == 6
     for render in found.renders:
         page, rows = Page((tmp_path / render.file).read_text()), found.rows
