@@ -200,7 +200,7 @@ def main() -> None:
             seed: int | None = None, device: str = "auto", evaluator: Repeated = (), all_enabled: All = False,
             config: Path | None = None, listed: Listed = False, shown: Shown = False,
             out: Path | None = None, settings: Settings = (), shard: str = "0/1", bounds: bool = True,
-            threads: int = 0) -> None:
+            threads: int = 0, failures: int | None = None) -> None:
         """Evaluates the policy of a checkpoint on every scene and prints its metrics beside those of a random policy.
 
         With an evaluator or a config it does what `drive-env evaluate` does: figures with intervals, beside several
@@ -225,6 +225,7 @@ def main() -> None:
             shard: play part I of N of an evaluator's scenes, I/N, from 0; `drive-env merge` joins results.
             bounds: whether an evaluator also plays policies that need no training.
             threads: number of threads that step the worlds of an evaluator; 0: one per available core.
+            failures: number of episodes with the lowest scores to show beside the result of an evaluator.
         """
         try:
             # Without an evaluator, the table.
@@ -232,7 +233,7 @@ def main() -> None:
                 raise ConfigError("--all is set; it needs --config, and no --evaluator beside it")
             if not (evaluator or config or listed or shown):
                 for option, is_set in (("--out", out), ("--set", settings), ("--shard", shard != "0/1"),
-                                       ("--no-bounds", not bounds), ("--threads", threads)):
+                                       ("--no-bounds", not bounds), ("--threads", threads), ("--failures", failures)):
                     if is_set:
                         raise ConfigError(f"{option} is set; it needs --evaluator or --config")
                 print_table(checkpoint, (scenes, scene_count, scene_agents), first_seed or 0, deterministic, seed or 0,
@@ -243,7 +244,7 @@ def main() -> None:
             policy = policy_of(checkpoint, device, deterministic)
             options = set_once(settings, {"scene_count": scene_count, "first_seed": first_seed,
                                           "scene_agents": scene_agents, "seed": seed})
-            chosen = selected_evaluators(scenes, evaluator, config, None, None, options, policy)
+            chosen = selected_evaluators(scenes, evaluator, config, None, None, options, policy, failures)
             code = run_evaluators(str(checkpoint), policy, chosen, out, shard, bounds, threads, listed, shown)
         except (DriveError, ValueError, OSError) as error:  # the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")

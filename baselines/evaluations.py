@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -65,10 +66,10 @@ class Evaluations:
 
     def __init__(self, config: TrainConfig, policy: Policy, batch: Batch, device: torch.device):
         self._config, self._policy, self._batch, self._device = config, policy, batch, device
-        self._copy = Path(config.run.folder) / EVALUATORS
+        self._copy, self._folder = Path(config.run.folder) / EVALUATORS, Path(config.run.folder) / EVALUATIONS
         evaluators = evaluators_of(config)
-        self._manager = EvalManager(evaluators, Path(config.run.folder) / EVALUATIONS, self._command,
-                                    self._environment(), config.env.threads)
+        self._manager = EvalManager(evaluators, self._folder, self._command, self._environment(),
+                                    config.env.threads)
         self.due, self.needs_checkpoint = self._manager.due, self._manager.needs_checkpoint
         for evaluator in evaluators:
             self._check(evaluator)
@@ -88,6 +89,15 @@ class Evaluations:
         trained = trained_policy(PolicyRunner(self._policy, self._device), partial(check_like, self._batch), identity,
                                  self._config.env)
         return self._manager.maybe_run(counters["update"], trained, checkpoint, force)
+
+    def films_of(self, evaluated: Evaluated) -> dict[str, Path]:
+        """The films and replay pages of an evaluation by tag; number 0 of a view has the lowest score."""
+        found: dict[str, Path] = {}
+        counts: Counter[str] = Counter()
+        for render in evaluated.result.renders if evaluated.result else ():
+            found[f"eval/{evaluated.name}/{render.view}/{counts[render.view]}"] = self._folder / render.file
+            counts[render.view] += 1
+        return found
 
     def _check(self, evaluator: Evaluator) -> None:
         """Raises a ConfigError if observations or actions mean something else to an evaluator than in the training."""

@@ -252,10 +252,11 @@ class Run:
         self._log.write(kind, self.counters, metrics)
 
     def _run_evaluators(self) -> None:
-        """Runs the evaluators that are due, and logs a line for each."""
+        """Runs the evaluators that are due, logs a line for each and shows its films."""
         with self._undisturbed():
             for evaluated in self._evaluations.run(self.counters, self._checkpoint, self.done):
                 self._log.write("eval", self.counters, evaluated.line())
+                self._log.show(self.counters, self._evaluations.films_of(evaluated))
 
     def _undisturbed(self) -> AbstractContextManager[None]:
         return undisturbed(self._policy, self.ranks.device, compiles(self.config, self.ranks.device))

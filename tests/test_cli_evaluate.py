@@ -68,6 +68,19 @@ def test_logged_scenes_are_evaluated_with_their_sdc(tmp_path):
     assert cells(output, "log_divergence_m")[-2] == "0" and cells(output, "score")[-2:] == ["1", "2"]
 
 
+def test_failures_are_shown_beside_the_result_of_the_policy_alone(tmp_path, monkeypatch):
+    out = tmp_path / "result.json"
+    output = run("evaluate", "random", *SMALL, "--out", str(out), "--failures", "3")
+    page = tmp_path / "films" / "result" / "failures.html"
+    assert f"failures: {page}, 3 files\n" in output and page.is_file()
+    found = load_result(out)
+    assert sorted(path.name for path in page.parent.iterdir()) == sorted(
+        [page.name, *(render.file.rpartition("/")[2] for render in found.renders)])
+    monkeypatch.setattr("drive_env.evaluation.films.FILM_LIMIT", 1)
+    output = run("evaluate", "random", *SMALL, "--out", str(out), "--failures", "3", "--no-bounds")
+    assert "1 file; 2 left, since an evaluator shows at most 10 and begins none after 60 s" in output
+
+
 CONFIG = """
 [eval.quick]
 type = "multi_scenario"
@@ -109,6 +122,9 @@ def test_the_sections_of_a_config_are_listed_shown_and_run(tmp_path):
      "--out is 'a.json'; for 2 evaluators it must be a folder"),
     (("random", "--evaluator", "multi_scenario", "--evaluator", "multi_scenario"),
      "--evaluator is 'multi_scenario', 'multi_scenario'; each may be named once"),
+    (("random", "--failures", "3"), "--out is not set; render of eval.multi_scenario is True, so it must be the resu"),
+    (("random", "--failures", "3", "--set", "render=false"), "--failures and --set render are both set"),
+    (("random", "--set", "render=true"), "render_scenes is None; with render = True it must be a whole number from 1"),
     (("random", "--scenes", "oval", "--set", "scenes=town"), "--scenes and --set scenes are both set"),
     (("random", "--trials", "2", "--set", "env.max_trials=3"), "--trials and --set env.max_trials are both set")])
 def test_an_option_that_does_not_fit_is_one_sentence_before_anything_is_played(arguments, sentence, monkeypatch):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .log_file import LOG, append, truncate_after
+from .log_films import add_film, wandb_media
 
 
 class Log:
@@ -26,7 +27,7 @@ class Log:
     def __init__(self, folder: Path, mute: bool, resumed: int = 0, tensorboard: bool = False, wandb: bool = False,
                  share_done: Callable[[], float] | None = None, config: dict | None = None,
                  check: Callable[[], None] = lambda: None):
-        self._check = check
+        self._check, self._wandb_module = check, None
         self._mute, self._file, self._tensorboard, self._wandb, self._progress = mute, None, None, None, None
         if mute:
             return
@@ -40,7 +41,7 @@ class Log:
         if tensorboard_module:
             self._tensorboard = tensorboard_module.SummaryWriter(str(folder))
         if wandb_module:
-            self._wandb = wandb_module.init(dir=str(folder), config=config)
+            self._wandb_module, self._wandb = wandb_module, wandb_module.init(dir=str(folder), config=config)
         if share_done:
             self._progress = _Progress(share_done)
 
@@ -68,6 +69,24 @@ class Log:
             self._wandb.log(numbers | dict(counters))
         if self._progress:
             self._progress.show(kind, line)
+
+    def show(self, counters: Mapping[str, int], files: Mapping[str, Path]) -> None:
+        """Shows films and replay pages in W&B, and films in TensorBoard, which cannot show pages.
+
+        An error goes to stderr: the files remain in the run's folder.
+
+        Args:
+            files: by tag.
+        """
+        try:
+            for tag, file in files.items():
+                if self._tensorboard and file.suffix == ".mp4":
+                    add_film(self._tensorboard, tag, file, counters["agent_steps"])
+            if self._wandb and files:
+                self._wandb.log({tag: wandb_media(self._wandb_module, file) for tag, file in files.items()}
+                                | dict(counters))
+        except Exception as error:  # noqa: BLE001  no failure to show a film may end the training
+            report(f"films at update {counters['update']} are not shown: {type(error).__name__}: {error}")
 
     def close(self) -> None:
         """Closes all loggers."""

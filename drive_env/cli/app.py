@@ -220,6 +220,9 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(
         metavar="PATH", help="The result to write (.json), with its rows beside it. With several evaluators, a folder.",
         show_default="none is written")] = None,
+    failures: Annotated[int | None, _number(
+        "Number of episodes with the lowest scores to show: as replay pages beside the result, with a table that links "
+        "them.", min=1, max=100_000, show_default="none, or those of the config")] = None,
     shard: Annotated[str, typer.Option(metavar="I/N", help="Play part I of N, from 0; merge joins results.")] = "0/1",
     bounds: Annotated[bool, typer.Option(
         "--bounds/--no-bounds", help="Whether policies that need no training are evaluated for comparison.")] = True,
@@ -237,7 +240,8 @@ def evaluate(
     The exit code is 3 if an episode was not played.
     """
     found = None if policy is None else resolved(policy)
-    chosen = evaluation.evaluators(scenes or [], evaluator or [], config, control, trials, settings or [], found)
+    chosen = evaluation.evaluators(scenes or [], evaluator or [], config, control, trials, settings or [], found,
+                                   failures)
     if code := evaluation.run(policy, found, chosen, out, shard, bounds, threads, listed, shown):
         raise typer.Exit(code)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from ..errors import ConfigError, checked_path, printable
 from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_sections, resolved_section
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
+from ..evaluation.failures_page import FAILURES_PAGE
 from ..evaluation.figures import Figure
-from ..evaluation.result import INCOMPLETE, result_path, rows_file
+from ..evaluation.films import FILM_LIMIT, TIME_LIMIT_S
+from ..evaluation.result import INCOMPLETE, films_folder, result_path, rows_file
 from ..policies import Policy, TrainedPolicy
 from . import show
 
@@ -28,22 +31,28 @@ FIRST = ("realism_2025", "realism_2024", "score", "shows_behaviour", "goal", "co
          "distance_per_infraction_m", "nuplan_score", "vmax_score", "log_divergence_m")
 """First metrics of the table, if measured; those that match `FURTHER` follow. The result file has all metrics."""
 
+FAILURE_STEPS = 1000
+"""With `--failures`, number of steps after which a replay page is cut, unless the config sets `render_steps`."""
+
 FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+|score_over_\w+|realism_\d+_\w+|likelihood_\w+")
 
 
 def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None, control: str | None,
-               trials: int | None, settings: Sequence[str], policy: Policy | None = None) -> list[Evaluator]:
-    """The evaluators that the options select, with the settings of `--set`, `--trials` and `--control`.
+               trials: int | None, settings: Sequence[str], policy: Policy | None = None,
+               failures: int | None = None) -> list[Evaluator]:
+    """The evaluators that the options select, with the settings of `--set`, `--trials`, `--control` and `--failures`.
 
     Args:
         policy: as returned by `resolved`; its training, if it has one, determines config and scenes that are not set.
+        failures: number of episodes to show; None: what the settings say.
 
     Raises:
         ConfigError: an option does not fit.
     """
     overrides: dict[str, Any] = dict(overrides_of(settings))
     for option, key, value in (("--scenes", "scenes", list(scenes) or None), ("--trials", "env.max_trials", trials),
-                               ("--control", "env.control", control)):
+                               ("--control", "env.control", control), ("--failures", "render_scenes", failures),
+                               ("--failures", "render", None if failures is None else True)):
         if value is not None and key in overrides:
             raise ConfigError(f"{option} and --set {key} are both set; at most one may be")
         if value is not None:
@@ -60,7 +69,8 @@ def evaluators(scenes: Sequence[str], names: Sequence[str], config: Path | None,
     if len(set(names)) < len(names):
         raise ConfigError(f"--evaluator is {', '.join(map(repr, names))}; each may be named once")
     trained = (policy.config, policy.scenes) if isinstance(policy, TrainedPolicy) else (None, None)
-    return [evaluator_of(name, resolved_section(name, sections, overrides), *trained) for name in names]
+    steps = {} if failures is None else {"render_steps": FAILURE_STEPS}
+    return [evaluator_of(name, {**steps, **resolved_section(name, sections, overrides)}, *trained) for name in names]
 
 
 def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], out: Path | None, shard: str,
@@ -86,13 +96,19 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
     if name is None or policy is None:
         raise ConfigError("POLICY is missing; it must be a name, package.module:name of a function, or the folder of a "
                           "checkpoint")
+    for evaluator in chosen:
+        if evaluator.config.render and out is None:
+            raise ConfigError(f"--out is not set; render of eval.{evaluator.name} is True, so it must be the result "
+                              "beside which films are written")
     part, paths = _shard(shard), _paths(out, chosen)
     results = []
     for evaluator, path in zip(chosen, paths, strict=True):
-        results.append(_evaluated(evaluator, name, policy, part, threads, bounds))
+        results.append(_evaluated(evaluator, name, policy, part, threads, bounds, path))
         if path is not None:  # at once: an error or interrupt in a later evaluator leaves this result
             results[-1].save(path)
             show.lines(f"\nresult: {path}")
+            if evaluator.config.render:
+                show.lines(printable(films_text(results[-1], path)))
     # Not `coverage.complete`, which is False for every single shard; `merge` checks whether shards are missing.
     is_incomplete = any(result.coverage.played < result.coverage.expected for result in results)
     return INCOMPLETE if is_incomplete else 0
@@ -109,17 +125,19 @@ def merge_files(paths: Sequence[Path], out: Path) -> int:
 
 
 def _evaluated(evaluator: Evaluator, name: str, policy: Policy, shard: tuple[int, int], threads: int,
-               bounds: bool) -> EvalResult:
-    """The result of the policy; prints it beside the results of those `BOUNDS` that fit the config."""
+               bounds: bool, out: Path | None) -> EvalResult:
+    """The result of the policy; prints it beside the results of those `BOUNDS` that fit the config, without films."""
     beside: dict[str, EvalResult] = {}
+    without = copy(evaluator)
+    without.config = evaluator.config.replace(render=False)
     with show.progress() as bars:
-        def played(one: str, driver: Policy) -> EvalResult:
+        def played(one: str, driver: Policy, by: Evaluator = without) -> EvalResult:
             bar = bars.add_task(f"{evaluator.name}: {one}", total=None)
-            return evaluator.rollout(driver, shard, threads, policy_name=one, progress=lambda done, most: bars.update(
+            return by.rollout(driver, shard, threads, policy_name=one, out=out, progress=lambda done, most: bars.update(
                 bar, completed=done, total=most))
 
         # A class is instantiated anew for each evaluator, by its name; a checkpoint is read only once.
-        result = played(name, policy if isinstance(policy, TrainedPolicy) else name)
+        result = played(name, policy if isinstance(policy, TrainedPolicy) else name, evaluator)
         for other in BOUNDS if bounds else ():
             if other == name:
                 continue
@@ -154,6 +172,15 @@ def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
                   if result.shard_count > 1 else ""))
     for failure in result.failures:
         show.lines(printable(f"not played: {failure.scene}: {failure.error}"))
+
+
+def films_text(result: EvalResult, path: Path) -> str:
+    """Where the films of a result are, how many there are, and how many are left."""
+    text = f"failures: {films_folder(path) / FAILURES_PAGE}, {show.plural(len(result.renders), 'file')}"
+    if result.renders_left:
+        text += (f"; {result.renders_left} left, since an evaluator shows at most {FILM_LIMIT} and begins none after "
+                 f"{TIME_LIMIT_S:g} s")
+    return text
 
 
 def figure_text(figure: Figure | None) -> str:

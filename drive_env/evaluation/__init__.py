@@ -11,7 +11,7 @@ from .human_replay import HumanReplay
 from .manager import EvalManager, Evaluated
 from .multi_scenario import MultiScenario
 from .realism import Realism
-from .result import Coverage, EvalResult, Failure, load_result, merge
+from .result import Coverage, EvalResult, Failure, Render, load_result, merge
 from .robustness import Robustness
 from .settings import EvaluatorConfig
 from .sources import Source
@@ -20,7 +20,7 @@ from .traffic_matrix import TrafficMatrix
 __all__ = [
     "EVALUATORS", "Adaptation", "BehaviourClass", "Coverage", "Episode", "EvalManager", "EvalResult", "Evaluated",
     "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Realism",
-    "Robustness", "SceneHardness", "Source", "TrafficMatrix", "evaluator_of", "first_episodes", "hard_scenes",
+    "Render", "Robustness", "SceneHardness", "Source", "TrafficMatrix", "evaluator_of", "first_episodes", "hard_scenes",
     "load_hardness", "load_result", "load_sections", "merge", "resolved_section", "runnable", "save_hardness",
     "scene_hardness",
 ]

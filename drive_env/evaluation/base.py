@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,15 +13,16 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..config import DriveConfig
-from ..errors import ConfigError, DriveError, value_text
+from ..errors import ConfigError, DriveError, checked_path, value_text
 from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
+from .films import Candidates, film_modules, with_films
 from .metrics import figures_of_groups, figures_of_rows
 from .probes import Comfort, DrivenScores, Probes
-from .result import Coverage, EvalResult, Failure, sha256_of
+from .result import Coverage, EvalResult, Failure, films_folder, sha256_of
 from .rows import joined, rows_of
-from .settings import SCHEDULE, EvaluatorConfig, checked_options
+from .settings import RENDERING, SCHEDULE, EvaluatorConfig, checked_options
 from .sources import Source, part_of, sample_of, sources_of
 
 PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
@@ -159,12 +161,14 @@ class Evaluator:
                 "env": self.env.to_dict()}
 
     def hashed(self) -> dict[str, Any]:
-        """`resolved` without the `SCHEDULE`: the settings in results, whose hash identifies the episodes."""
-        return {name: value for name, value in self.resolved().items() if name not in SCHEDULE}
+        """`resolved` without `SCHEDULE` and `RENDERING`: the settings in results, whose hash identifies the episodes.
+        """
+        return {name: value for name, value in self.resolved().items() if name not in (*SCHEDULE, *RENDERING)}
 
     def rollout(self, policy: Policy, shard: tuple[int, int] = (0, 1), threads: int = 0,
                 checkpoint: Mapping[str, Any] | None = None, policy_name: str | None = None,
-                progress: Callable[[int, int], None] | None = None) -> EvalResult:
+                progress: Callable[[int, int], None] | None = None, out: str | os.PathLike[str] | None = None,
+                update: int | None = None) -> EvalResult:
         """Plays all episodes, or those of a shard, and returns their figures.
 
         Args:
@@ -176,13 +180,18 @@ class Evaluator:
             policy_name: stored in the result; None: the text passed as `policy`, or module and name of the function.
             progress: called after each batch with the number of sources read so far and the number of all; under
                 several conditions a source counts once for each.
+            out: the path for `EvalResult.save`, beside which films are written; needed if the setting `render` is set.
+            update: of the training, for the names of films; None: that of the checkpoint, or 0.
 
         Raises:
             ConfigError: an argument is out of its range, or the policy does not fit the config.
             SceneError: no scene could be played; the error of the first one.
             ActionError: the policy did not return actions.
+            MissingExtraError: there are films to be made, and a package of the extra `render` is not installed.
+            OSError: the folder of the films cannot be made.
         """
         began, found = time.perf_counter(), resolved(policy)
+        self._prepare_films(out)
         run, conditions = _Run(self, shard), self.conditions_of(found)
         own, given = config_for(found, self.env).to_dict(), self.env.to_dict()
         policy_env = {name: value for name, value in own.items() if value != given[name]}
@@ -193,6 +202,8 @@ class Evaluator:
                 run.refuse(condition, error)
                 continue
             act = self.act_maker(policy_maker(self.policy_under(found, condition), self.config.seed), condition)
+            if run.candidates is not None:
+                act = run.candidates.logged(act)
             for part in played(run.episodes(condition), act, env, self.config.seed, threads, self._probes,
                                run.failed, self.worlds_at_once):
                 run.add(part)
@@ -202,8 +213,28 @@ class Evaluator:
             raise run.errors[0]
         if checkpoint is None and isinstance(found, TrainedPolicy):
             checkpoint = found.checkpoint
-        return run.result(policy_name or _name_of(policy), policy_env, checkpoint, time.perf_counter() - began,
-                          len(conditions))
+        result = run.result(policy_name or _name_of(policy), policy_env, checkpoint, time.perf_counter() - began,
+                            len(conditions))
+        if run.candidates is None or out is None:
+            return result
+
+        def opened(group: str, world: int) -> Batch:
+            env = config_for(found, self.env.replace(**conditions[group if group in conditions else ""]))
+            return Batch(run.scene_of(world), config=env, seed=self.config.seed, threads=1, world_ids=[world])
+
+        number = (checkpoint or {}).get("update", 0) if update is None else update
+        return with_films(result, self.config, run.candidates, Path(out), number, opened)
+
+    def _prepare_films(self, out: str | os.PathLike[str] | None) -> None:
+        """Makes the folder of the films and imports the extra, so that errors are raised before anything is played."""
+        if not self.config.render:
+            return
+        if out is None:
+            raise ConfigError(f"out is None; render of eval.{self.name} is True, so it must be the path of the result, "
+                              "beside which films are written")
+        films_folder(Path(checked_path(out, (".json",)))).mkdir(parents=True, exist_ok=True)
+        if set(self.config.render_views) != {"replay"}:
+            film_modules()
 
     def _probes(self, batch: Batch) -> Probe:
         """The probe of the type, joined with those that all types have."""
@@ -227,6 +258,8 @@ class _Run:
         self.failures: list[Failure] = []
         self.errors: list[Exception] = []
         """The exceptions of `failures`, in the same order."""
+        self.candidates = Candidates(evaluator.config) if evaluator.config.render else None
+        """The episodes that may be shown; None: none is shown."""
         self._rows: list[dict[str, Any]] = []
         self._scenes: set[int] = set()
 
@@ -240,20 +273,30 @@ class _Run:
             source = self.sources[place]
             self.sources_read += 1
             try:
-                scenes = list(source.read())
-                forms = [list(self.evaluator.variants(scene)) for scene in scenes]
+                forms = self._forms(source)
             except DriveError as error:
                 self.fail(source.name, error)
                 self.expected += episodes
                 continue
-            number = 0
-            for index, variants in enumerate(forms):
-                for variant in variants:
-                    for _ in range(episodes):
-                        self.expected += 1
-                        yield Episode(place + count * number, variant, place + count * index,
-                                      condition or source.group, source.name)
-                        number += 1
+            for number, (index, variant) in enumerate(form for form in forms for _ in range(episodes)):
+                self.expected += 1
+                yield Episode(place + count * number, variant, place + count * index, condition or source.group,
+                              source.name)
+
+    def _forms(self, source: Source) -> list[tuple[int, Scene]]:
+        """The forms in which the scenes of a source are played, each with the index of its scene."""
+        return [(index, form) for index, scene in enumerate(list(source.read()))
+                for form in self.evaluator.variants(scene)]
+
+    def scene_of(self, world: int) -> Scene:
+        """The form of a scene that is played in a world; reads its source."""
+        number, place = divmod(world, len(self.sources))
+        return self._forms(self.sources[place])[number // self.evaluator.config.episodes][1]
+
+    def _half_of(self, scene_key: int) -> int:
+        """In which half of the scenes a scene is, 0 or 1; neighbours in the list are in different ones."""
+        index, place = divmod(scene_key, len(self.sources))
+        return (self.places.index(place) + index) % 2
 
     def failed(self, episode: Episode, error: Exception) -> None:
         """Adds an episode that the config does not allow."""
@@ -276,6 +319,8 @@ class _Run:
         measured = self.evaluator.measured(part.batch)
         records = part.records if measured is None else part.records[measured[part.records["agent"]]]
         self._rows.append(rows_of(part.batch, records, heads, part.probe.columns()))
+        if self.candidates is not None:
+            self.candidates.add(part, self._rows[-1], self._half_of)
         self._scenes |= {episode.scene_key for episode, is_complete in zip(part.episodes, part.complete, strict=True)
                          if is_complete}
         self.played += int(part.complete.sum())
@@ -298,8 +343,8 @@ class _Run:
             policy_env=policy_env, config_sha256=sha256_of(config), seed=evaluator.config.seed,
             metrics=figures_of_rows(rows), groups=figures_of_groups(rows), coverage=coverage, rows=rows,
             failures=self.failures,
-            seconds={"total": total_s, "play": self.play_s, "policy": self.policy_s}, agent_steps=self.agent_steps,
-            shards=(index,), shard_count=count)
+            seconds={"total": total_s, "play": self.play_s, "policy": self.policy_s, "render": 0.0},
+            agent_steps=self.agent_steps, shards=(index,), shard_count=count)
 
 
 def _name_of(policy: Policy) -> str:

@@ -6,6 +6,7 @@ printed and counted; the others and the training go on.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -20,12 +21,15 @@ from ..names import named_arguments
 from ..policies import Policy
 from .base import Evaluator
 from .figures import Figure
-from .result import INCOMPLETE, EvalResult, load_result, result_path, rows_file, sha256_of
+from .result import INCOMPLETE, EvalResult, films_folder, load_result, result_path, sha256_of
 
 TAIL_CHARACTERS = 2000
 """Number of characters of stderr, from its end, that the error of a failed process quotes."""
 
 UPDATE_LIMIT = 2**63 - 1
+
+UNFINISHED = ".unfinished"
+"""Folder of the files that a process writes, within that of the results."""
 
 MakeCommand = Callable[[Path, Evaluator, Path], Sequence[str]]
 """Takes a checkpoint, an evaluator and the path of the result; returns the words of the command that writes it."""
@@ -58,14 +62,19 @@ class Evaluated:
         """The entries of a log, in the types of JSON.
 
         Each metric is `eval/<name>/<metric>`, with the number of its rows at `<key>_n` and the ends of its interval at
-        `<key>_ci95`; of groups, `eval/<name>/<group>/score` alone.
+        `<key>_ci95`; of groups, `eval/<name>/<group>/score` alone. `eval_seconds` is the sum of `render_seconds`, for
+        films and replay pages, and `play_seconds`, for everything else.
         """
         prefix = f"eval/{self.name}"
         found: dict[str, Any] = {"evaluator": self.name, f"{prefix}/eval_seconds": self.seconds,
                                  "eval_failures": self.failures}
         if self.result is None:
             return found | {"failure": self.error, "traceback": self.trace}
-        coverage = self.result.coverage
+        coverage, render_s = self.result.coverage, self.result.seconds["render"]
+        found |= {f"{prefix}/play_seconds": self.seconds - render_s, f"{prefix}/render_seconds": render_s}
+        if self.result.renders or self.result.renders_left:
+            found |= {f"{prefix}/renders": [render.file for render in self.result.renders],
+                      f"{prefix}/renders_left": self.result.renders_left}
         found |= {f"{prefix}/expected": coverage.expected, f"{prefix}/played": coverage.played}
         for metric, figure in self.result.metrics.items():
             found |= _entries(f"{prefix}/{metric}", figure)
@@ -95,7 +104,7 @@ class EvalManager:
 
     Raises:
         ConfigError: two evaluators have one name, a name cannot be that of a file, or an evaluator with the mode
-            "subprocess" lacks `folder` or `command`.
+            "subprocess" lacks `folder` or `command`, or one with `render` lacks `folder`.
     """
 
     @named_arguments
@@ -114,6 +123,8 @@ class EvalManager:
             if evaluator.config.mode == "subprocess" and (folder is None or command is None):
                 raise ConfigError(f"mode of eval.{evaluator.name} is 'subprocess'; without a folder and a command it "
                                   "must be 'inline'")
+            if evaluator.config.render and folder is None:
+                raise ConfigError(f"render of eval.{evaluator.name} is True; without a folder it must be False")
 
     def due(self, update: int, force: bool = False) -> list[Evaluator]:
         """The evaluators to run after an update: the enabled ones whose interval divides the number of updates.
@@ -155,34 +166,34 @@ class EvalManager:
         for evaluator in self.due(update, force):
             began, result, error, trace = time.perf_counter(), None, "", ""
             try:
-                result = self._run(evaluator, policy, checkpoint)
+                result = self._run(evaluator, policy, checkpoint, update)
             except Exception as failure:  # noqa: BLE001  no failure of an evaluation may end the training
                 self.failures += 1
                 error, trace = f"{type(failure).__name__}: {failure}", traceback.format_exc()
                 self._report(f"evaluator {evaluator.name} failed after update {update}:\n{trace}")
             yield Evaluated(evaluator.name, result, error, trace, time.perf_counter() - began, self.failures)
 
-    def _run(self, evaluator: Evaluator, policy: Policy, checkpoint: Path | None) -> EvalResult:
+    def _run(self, evaluator: Evaluator, policy: Policy, checkpoint: Path | None, update: int) -> EvalResult:
         """The result of one evaluator, written to the folder."""
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+        out = None if self._folder is None else result_path(self._folder, evaluator.name)
+        if out is not None:
+            out.parent.mkdir(parents=True, exist_ok=True)
         if evaluator.config.mode == "subprocess":
             result = self._in_subprocess(evaluator, checkpoint)
         else:
-            result = evaluator.rollout(policy, threads=self._threads)
-        if self._folder is not None:
-            result.save(result_path(self._folder, evaluator.name))
+            result = evaluator.rollout(policy, threads=self._threads, out=out, update=update)
+        if out is not None:
+            result.save(out)
         return result
 
     def _in_subprocess(self, evaluator: Evaluator, checkpoint: Path | None) -> EvalResult:
         """Runs an evaluator in a process of its own and reads its result."""
         if checkpoint is None or self._folder is None or self._command is None:
             raise ConfigError(f"checkpoint is None; evaluator {evaluator.name} has the mode 'subprocess' and needs one")
-        # A name of its own: the result of an earlier evaluation must not be taken for that of this one.
-        out, limit_s = result_path(self._folder, f".{evaluator.name}.unfinished"), evaluator.config.timeout_s
-        files = (out, rows_file(out))
-        for file in files:
-            file.unlink(missing_ok=True)
+        # An empty folder: the result of an earlier evaluation must not be taken for that of this one.
+        out, limit_s = result_path(self._folder / UNFINISHED, evaluator.name), evaluator.config.timeout_s
+        shutil.rmtree(out.parent, ignore_errors=True)
+        out.parent.mkdir()
         try:
             done = subprocess.run(self._command(checkpoint, evaluator, out), env=self._environment, text=True,
                                   errors="replace", capture_output=True, stdin=subprocess.DEVNULL, timeout=limit_s)
@@ -193,13 +204,17 @@ class EvalManager:
             result = load_result(out)
             if result.config_sha256 != sha256_of(evaluator.hashed()):
                 raise ProcessError(f"the process of evaluator {evaluator.name} had other settings than this one")
+            if films_folder(out).is_dir():
+                films = films_folder(result_path(self._folder, evaluator.name))
+                films.mkdir(parents=True, exist_ok=True)
+                for file in films_folder(out).iterdir():
+                    file.replace(films / file.name)
             return result
         except subprocess.TimeoutExpired as error:
             raise ProcessError(f"the process of evaluator {evaluator.name} took more than its timeout_s of "
                                f"{limit_s:g}; its stderr ends with: {_tail(error.stderr)}") from None
         finally:
-            for file in files:
-                file.unlink(missing_ok=True)
+            shutil.rmtree(out.parent, ignore_errors=True)
 
 
 def _tail(text: str | bytes | None) -> str:

@@ -28,8 +28,9 @@ INCOMPLETE = 3
 
 FORM: dict[str, Any] = {
     "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
-    "policy_env": dict, "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str}
-"""Types of the entries that a result is read from, besides those of its rows, coverage, shards and failures."""
+    "policy_env": dict, "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str,
+    "renders_left": int}
+"""Types of the entries that a result is read from, besides those of its rows, coverage, shards, failures and films."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Failure:
-    """A scene or a group that was not played.
+    """A scene or a group that was not played, or a film that could not be written.
 
     Attributes:
-        scene: name of the scene, file or group.
+        scene: name of the scene, file, group or film.
         error: type and message of the exception.
         trace: traceback of the exception; "" where none was stored.
     """
@@ -68,6 +69,30 @@ class Failure:
     scene: str
     error: str
     trace: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes in the types of JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Render:
+    """A file that shows an episode.
+
+    Attributes:
+        file: its path from the folder of the result's file, with forward slashes.
+        view: "replay" for a replay page, "scene" or "follow" for a film.
+        scene, group, world: of the episode, as in the rows. seed: of the worlds.
+        score: mean over the rows of the episode.
+    """
+
+    file: str
+    view: str
+    scene: str
+    group: str
+    world: int
+    seed: int
+    score: float
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes in the types of JSON."""
@@ -90,12 +115,13 @@ class EvalResult:
         metrics: figures by name. groups: the figures of each group, by its name.
         coverage: how many episodes were played.
         rows: one row per trial of each agent, as columns by name.
-        failures: what was not played, and why.
-        seconds: wall time by name: "total", "play" (stepping, the policy and probes) and "policy", which leaves out its
-            share in worlds whose episode had ended.
+        failures: what was not played or shown, and why.
+        seconds: wall time by name: "total", "play" (stepping, the policy and probes), "policy", which leaves out its
+            share in worlds whose episode had ended, and "render" (films and replay pages).
         agent_steps: number of steps in which an agent acted, summed over agents.
         shards: indices of the shards in this result. shard_count: number of all shards.
         created: time in UTC, ISO 8601.
+        renders: files that show episodes. renders_left: number of files that were not begun within the budgets.
     """
 
     evaluator: str
@@ -116,6 +142,8 @@ class EvalResult:
     shards: tuple[int, ...] = (0,)
     shard_count: int = 1
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    renders: Sequence[Render] = ()
+    renders_left: int = 0
 
     @property
     def planning_ms(self) -> float | None:
@@ -150,6 +178,7 @@ class EvalResult:
             "episodes_sha256": episodes_sha256,
             "seconds": dict(self.seconds), "agent_steps": self.agent_steps, "planning_ms": self.planning_ms,
             "failures": [failure.to_dict() for failure in self.failures],
+            "renders": [render.to_dict() for render in self.renders], "renders_left": self.renders_left,
             "machine": {"cpu": processor()}}
 
     def save(self, path: str | Path) -> None:
@@ -172,6 +201,11 @@ class EvalResult:
 def rows_file(path: Path) -> Path:
     """The file of the rows of a result file."""
     return path.with_suffix(".episodes.csv")
+
+
+def films_folder(path: Path) -> Path:
+    """The folder of the films and replay pages of a result file."""
+    return path.parent / "films" / path.stem
 
 
 def load_result(path: str | Path) -> EvalResult:
@@ -202,7 +236,7 @@ def load_result(path: str | Path) -> EvalResult:
         return _with_figures(EvalResult(
             **shown, metrics={}, groups={}, rows=rows, shard_count=count,
             coverage=Coverage(**{name: _typed(name, value, int) for name, value in coverage.items()}),
-            failures=[Failure(**one) for one in data["failures"]],
+            failures=[Failure(**one) for one in data["failures"]], renders=[Render(**one) for one in data["renders"]],
             shards=tuple(_typed("shard", shard, int) for shard in shards)))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, ConfigError):
@@ -272,6 +306,8 @@ def merge(results: Sequence[EvalResult]) -> EvalResult:
         first, coverage=Coverage(**counts, complete=is_complete), shards=tuple(shards),
         rows=joined([result.rows for result in results]),
         failures=[failure for result in results for failure in result.failures],
+        renders=[render for result in results for render in result.renders],
+        renders_left=sum(result.renders_left for result in results),
         seconds={name: sum(result.seconds[name] for result in results) for name in first.seconds},
         agent_steps=sum(result.agent_steps for result in results), created=max(result.created for result in results)))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..config import DriveConfig
 from ..errors import ConfigError, checked_int, value_text
-from ..fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting, switch
+from ..fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting, subset, switch
 from ..per_world import SEED_LIMIT
 from ..scenes import Scene
 from .sources import HELD_OUT_SEED, SEEDS
@@ -18,6 +18,14 @@ EPISODE_LIMIT = 100_000
 
 SCHEDULE = ("enabled", "interval", "mode", "timeout_s")
 """Settings that determine when and where an evaluator runs, not what it plays; results do not have them."""
+
+RENDERING = ("render", "render_scenes", "render_steps", "render_views", "render_rotates")
+"""Settings that determine which of the played episodes are shown, and how; results do not have them either."""
+
+VIEWS = ("replay", "scene", "follow")
+"""How an episode is shown: as a replay page, or as a film of the whole scene, or of one agent and its observation."""
+
+STEP_LIMIT = 1_000_000
 
 
 def _are_scenes(value: Any) -> bool:
@@ -73,10 +81,29 @@ class EvaluatorConfig(Checked):
     timeout_s: float = setting(
         3600.0, "s", "with the mode 'subprocess', time after which the process is ended and the evaluation fails",
         number(1.0, 1e6))
+    render: bool = setting(
+        False, "", "whether the episodes with the lowest scores are shown in files beside the result", switch())
+    render_scenes: int | None = setting(
+        None, "episodes", "number of episodes to show; `render` needs it", count(1, EPISODE_LIMIT, none="not set"))
+    render_steps: int | None = setting(
+        None, "steps", "number of steps after which a film is cut; `render` needs it", count(
+            1, STEP_LIMIT, none="not set"))
+    render_views: tuple[str, ...] = setting(
+        VIEWS[:1], "", "how an episode is shown: as a replay page, or as a film (.mp4) of the whole scene, or of its "
+        "agent with the lowest score", subset(*VIEWS))
+    render_rotates: bool = setting(
+        False, "", "whether every second scene is preferred, the other ones at the next `interval` of a training",
+        switch())
     env: Nested[DriveConfig, Fields] = nested(DriveConfig(), "config of the worlds")
     options: Any = setting(None, "", "settings of the type of evaluator, by name", Check(
         _are_named, "a mapping of values by name, or None (the defaults)",
         lambda value: {} if value is None else value))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("render_scenes", "render_steps"):
+            if self.render and getattr(self, name) is None:
+                raise ConfigError(f"{name} is None; with render = True it must be a whole number from 1")
 
     def to_dict(self) -> dict[str, Any]:
         """All settings in the types of JSON; a scene is replaced by its name."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -70,17 +71,36 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         act = _actor(batch, policy, seed)
         film = path.lower().endswith(FILM_EXTENSIONS)
         scene_view = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, agent=agent)
-        batch.reset()
-        frames = _frames(batch, act, scene_view, progress)
         if film:
-            dt_s = batch.roles[int(batch.scene_index[0])].dt_s
-            # Steps shorter than a frame: keep every n-th, and the last of each trial.
-            stride = max(1, round(1 / (dt_s * FILM_FPS_LIMIT)))
-            fps = 1 / (dt_s * stride)
-            write_video(_with_holds(_every_nth(frames, stride), round(HOLD_S * fps)), path, fps=fps)
+            write_film(batch, act, scene_view, path, progress=progress)
         else:
-            write_picture(_sheet(frames), path)
+            batch.reset()
+            write_picture(_sheet(_frames(batch, act, scene_view, progress)), path)
         return batch.metrics()
+
+
+def write_film(batch: Batch, act: Callable[[], np.ndarray], scene_view: SceneView, path: str,
+               steps: int | None = None, progress: Progress | None = None) -> None:
+    """Plays the next episode of world 0 of a batch into a film in real time.
+
+    Args:
+        act: returns the actions of all agents.
+        scene_view: of world 0.
+        path: ".mp4" or ".gif"; an existing file is replaced.
+        steps: after which the film is cut; None: at the end of the episode.
+        progress: as for `play`.
+
+    Raises:
+        ConfigError: the path has another extension.
+        OSError: the file cannot be written.
+    """
+    batch.reset()
+    frames = islice(_frames(batch, act, scene_view, progress), None if steps is None else steps + 1)
+    dt_s = batch.roles[int(batch.scene_index[0])].dt_s
+    # Steps shorter than a frame: keep every n-th, and the last of each trial.
+    stride = max(1, round(1 / (dt_s * FILM_FPS_LIMIT)))
+    fps = 1 / (dt_s * stride)
+    write_video(_with_holds(_every_nth(frames, stride), round(HOLD_S * fps)), path, fps=fps)
 
 
 def _config(config, policy, agents, trials):

@@ -20,6 +20,9 @@ TOML = """
 scene_count = 2
 scene_agents = 4
 interval = 2
+render = true
+render_scenes = 1
+render_steps = 30
 
 [eval.inside]
 type = "multi_scenario"
@@ -88,6 +91,19 @@ def test_an_evaluator_in_a_process_of_its_own_measures_the_same(runs):
     line = of_kind(runs[1], "eval")[-3]
     assert line["eval/inside/score_n"] == inside.metrics["score"].n == 16
     assert line["eval/inside/offroad_ci95"] == list(inside.metrics["offroad"].ci95)
+
+
+def test_pages_of_each_evaluation_are_in_the_folder_of_the_run_and_in_the_log(runs):
+    """In a process of its own, the same episode is shown, byte for byte."""
+    folder, pages = runs[1].checkpoint.parent / "evaluations", {}
+    for line in of_kind(runs[1], "eval"):
+        name = line["evaluator"]
+        if name != "logs":
+            file, = line[f"eval/{name}/renders"]
+            assert f"_u{line['update']}_replay.html" in file and line[f"eval/{name}/render_seconds"] > 0
+            pages[name, line["update"]] = (folder / file).read_bytes()
+    assert len(pages) == 4 and all(pages["inside", update] == pages["outside", update] for update in (2, 3))
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"films"}
 
 
 def test_the_command_plays_a_section_as_the_training_did(runs, tmp_path, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
@@ -10,6 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from small import ALONE, LONG, clone, make_collector
 
 from baselines.gae import advantages
+from baselines.tools import log as log_module
 from baselines.tools.curves import CURVES, draw_curves, panels_of
 from baselines.tools.log import Log
 from baselines.tools.log_file import read_lines
@@ -79,6 +81,78 @@ def test_a_mute_log_writes_nothing(tmp_path):
     log.write("update", {"update": 1, "agent_steps": 1, "env_steps": 1}, {"goal": 1.0})
     log.close()
     assert not (tmp_path / "run").exists()
+
+
+COUNTERS = {"update": 4, "agent_steps": 70, "env_steps": 90}
+
+
+class FakeWandb:
+    """The parts of W&B that a log uses; no test logs to a server."""
+
+    def __init__(self):
+        self.logged = []
+
+    def init(self, **options):
+        return self
+
+    def log(self, values):
+        self.logged.append(values)
+
+    def finish(self):
+        pass
+
+    def Video(self, path, format):
+        return "video", path, format
+
+    def Html(self, text, inject):
+        return "page", text, inject
+
+
+def test_films_and_pages_are_shown_in_wandb(tmp_path, monkeypatch):
+    wandb = FakeWandb()
+    monkeypatch.setattr(log_module, "check_loggers", lambda *loggers: (None, wandb))
+    (tmp_path / "a.html").write_text("<p>")
+    log = Log(tmp_path / "run", mute=False, wandb=True)
+    log.show(COUNTERS, {"eval/towns/replay/0": tmp_path / "a.html", "eval/towns/scene/0": tmp_path / "b.mp4"})
+    log.show(COUNTERS, {})
+    log.close()
+    assert wandb.logged == [{"eval/towns/replay/0": ("page", "<p>", False), **COUNTERS,
+                             "eval/towns/scene/0": ("video", str(tmp_path / "b.mp4"), "mp4")}]
+
+
+def test_a_film_is_an_animation_in_tensorboard(tmp_path):
+    """As the reader of TensorBoard finds it: a GIF with the pictures of the film, under the tag and the step."""
+    for package in ("av", "PIL", "tensorboard"):
+        pytest.importorskip(package)
+    from io import BytesIO
+
+    from PIL import Image
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from drive_env.render import write_video
+
+    shades = (0, 80, 160, 240)
+    write_video([np.full((120, 960, 3), shade, np.uint8) for shade in shades], tmp_path / "film.mp4", fps=10)
+    log = Log(tmp_path / "run", mute=False, tensorboard=True)
+    log.show(COUNTERS, {"eval/towns/scene/0": tmp_path / "film.mp4"})
+    log.close()
+    events = EventAccumulator(str(tmp_path / "run")).Reload()
+    event, = events.Images("eval/towns/scene/0")
+    assert (event.step, event.width, event.height) == (70, 480, 60)
+    with Image.open(BytesIO(event.encoded_image_string)) as gif:
+        found = []
+        for number in range(gif.n_frames):
+            gif.seek(number)
+            found.append(np.asarray(gif.convert("L")).mean())
+    assert found == pytest.approx(shades, abs=12)
+
+
+def test_a_film_that_cannot_be_shown_is_reported_and_training_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(log_module, "check_loggers", lambda *loggers: (None, FakeWandb()))
+    log = Log(tmp_path / "run", mute=False, wandb=True)
+    log.show(COUNTERS, {"eval/towns/replay/0": tmp_path / "missing.html"})
+    log.close()
+    assert "films at update 4 are not shown: FileNotFoundError" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("logger", ["tensorboard", "wandb"])
