@@ -47,7 +47,7 @@ class EvaluatorConfig(Checked):
 
     scenes: tuple[Any, ...] = setting(
         ("town",), "", "generators' names, files, folders and, in Python, scenes", Check(
-            _are_scenes, "a generator's name, a path, a Scene, or a non-empty list of these", _as_tuple))
+            _are_scenes, "a generator's name, 'example_log', a path, a Scene, or a non-empty list of these", _as_tuple))
     first_seed: int = setting(
         HELD_OUT_SEED, "", "first seed of a generator's scenes; `Batch(\"town\")` plays seeds 0 to 63",
         count(0, SEED_LIMIT))
