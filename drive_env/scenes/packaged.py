@@ -10,6 +10,9 @@ PACKAGED = {"example_log": Path(__file__).with_name("example_log.drv")}
 """Files by the names of their scenes. As with generators' names, a string that equals one never means another path."""
 
 
+PACKAGED_NAMES = ", ".join(repr(name) for name in PACKAGED)
+"""The names, for errors."""
+
 CONFIG_OF_PACKAGED: dict[str, dict[str, Any]] = {"example_log": {"traffic_controls": True}}
 """The fields of `DriveConfig` with which commands show them: the lights of the log, and traffic that obeys them."""
 

@@ -102,10 +102,10 @@ WALK_MPS, WALKED_M = 1.4, 2 * KERB_M
 
 
 def _walker(start_m: tuple[float, float], heading: int, leaves_s: float, walked_m: float = WALKED_M) -> Script:
-    """A pedestrian who waits until `leaves_s`, walks, and waits again; within a frame at full speed."""
-    start = WALK_MPS / FRAME_S
-    return Script("pedestrian", start_m, heading, 0.0, (
-        (leaves_s, 0.0), (FRAME_S, start), (walked_m / WALK_MPS, 0.0), (FRAME_S, -start)), WALK_MPS)
+    """A pedestrian who waits until `leaves_s`, walks, and waits again; speeds change within one frame."""
+    gain_mps2 = WALK_MPS / FRAME_S
+    parts = ((leaves_s, 0.0), (FRAME_S, gain_mps2), (walked_m / WALK_MPS, 0.0), (FRAME_S, -gain_mps2))
+    return Script("pedestrian", start_m, heading, 0.0, parts, WALK_MPS)
 
 
 CYCLIST_RIGHT_M = RIGHT_M + 1.0
@@ -127,6 +127,8 @@ GREEN_S, YELLOW_S, ALL_RED_S = 6.5, 3.5, 1.5
 
 SDC = 0
 PREDICTED = (0, 1, 5, 10, 12, 14, 20)
+"""Cars that turn, one that the sdc lets pass, a pedestrian and a cyclist who cross."""
+
 INTERACTING = (0, 1)
 
 
@@ -134,7 +136,7 @@ def example_log() -> Scene:
     """The scene, whose goals are the last logged positions."""
     played = _played(_staged())
     objects = played.objects
-    # Vehicles that were driven to their goals were removed there; all others are somewhere when the log ends.
+    # Cars that reached their goals were removed there; all others are still on their way when the log ends.
     last = objects.frame_count - 1 - np.argmax(objects.valid[::-1], axis=0)
     each = np.arange(objects.count)
     goal_m = np.stack([objects.x_m[last, each], objects.y_m[last, each]], axis=1)

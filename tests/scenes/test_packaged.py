@@ -13,7 +13,8 @@ from command import cells, run
 from drive_env import (
     Batch, DriveConfig, SceneError, generate_scene, load_scene, parallel_env, resolve_scenes, save_scene)
 from drive_env.behaviours import classify
-from drive_env.evaluation import HumanReplay, MultiScenario, Realism
+from drive_env.evaluation import (
+    HumanReplay, MultiScenario, Realism, hard_scenes, save_hardness, scene_hardness)
 from drive_env.evaluation.sources import sources_of
 from drive_env.policies import policy_maker
 from drive_env.scenes import CONTROL_KINDS, LIGHT_STATES, OBJECT_KINDS, ROAD_KINDS
@@ -146,6 +147,13 @@ def test_commands_take_the_name(tmp_path, monkeypatch):
     assert Path("page.html").stat().st_size > 100_000
     output = run("evaluate", "replay", "--scenes", NAME, "--control", "sdc", "--no-bounds")
     assert cells(output, "goal")[0] == "1" and cells(output, "log_divergence_m")[0] == "0"
+
+
+def test_a_hard_scene_that_a_result_names_is_read_again(log, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_hardness(scene_hardness([MultiScenario("log", {"scenes": NAME}).rollout("constant")]), "hard.json")
+    scene, = hard_scenes(1, "hard.json")
+    assert scene.name == NAME and (scene.objects.x_m == log.objects.x_m).all()
 
 
 # ---- what it is good for ----
