@@ -49,7 +49,7 @@ class Batch(ReadableWorlds):
     docs/channels.md defines every channel.
 
     Args:
-        scenes: a generator's name ("town": seeds 0 to 63), a path, a `Scene`, or a list of these.
+        scenes: a generator's name ("town": seeds 0 to 63), "example_log", a path, a `Scene`, or a list of these.
         num_worlds: number of worlds.
         config: a `DriveConfig`, or a mapping of its fields; None: the defaults.
         seed: a whole number from 0 to 2**64 - 1; None draws one, available as `seed`.

@@ -12,6 +12,7 @@ from ..errors import ConfigError
 from ..evaluation import EVALUATORS
 from ..policies import POLICIES, resolved
 from ..scenes.generate import GENERATORS
+from ..scenes.packaged import PACKAGED
 from ..version import package_version
 from . import bench as bench_command
 from . import classification, comparison, conversion, evaluation, inspection, visuals
@@ -19,8 +20,8 @@ from . import demo as demo_command
 from . import gallery as gallery_command
 from . import hardness as hardness_command
 
-SCENE_HELP = (f"A scene file, a folder of them, or a generator's name ({', '.join(GENERATORS)}). Write ./town for a "
-              "file that is called town.")
+SCENE_HELP = (f"A scene file, a folder of them, a generator's name ({', '.join(GENERATORS)}), or the logged scene of "
+              f"the package ({', '.join(PACKAGED)}). Write ./town for a file that is called town.")
 DEFAULTS = ObservationConfig()
 
 app = typer.Typer(
@@ -95,8 +96,8 @@ def inspect(
 @app.command(short_help="Convert scenes of any readable format to .drv.")
 def convert(
     sources: Annotated[list[str], typer.Argument(
-        metavar="SOURCE...", help="Scene files, folders of them, or a generator's name "
-                                  f"({', '.join(GENERATORS)}).")],
+        metavar="SOURCE...", help="Scene files, folders of them, a generator's name "
+                                  f"({', '.join(GENERATORS)}), or {', '.join(PACKAGED)}.")],
     out: Annotated[Path, typer.Argument(
         metavar="OUT", help="The .drv file to write, for one source; else a folder, created if missing.")],
     licence: Annotated[str | None, typer.Option(
@@ -123,7 +124,7 @@ def convert(
 @app.command(short_help="Find the behaviours in the logs of scenes.")
 def classify(
     source: Annotated[str, typer.Argument(
-        metavar="FOLDER", help="A folder of scene files with logs, or one such file.")],
+        metavar="FOLDER", help=f"A folder of scene files with logs, one such file, or {', '.join(PACKAGED)}.")],
     out: Annotated[Path | None, typer.Option(
         metavar="FILE", help="The table to write (.csv): a line for each vehicle that shows a behaviour.",
         show_default="none is written")] = None,

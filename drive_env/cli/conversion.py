@@ -13,7 +13,7 @@ from ..scenes.load import only_scene
 from ..scenes.metadata import as_text
 from ..scenes.readers.drv import has_signature
 from ..scenes.readers.source import read_source
-from ..scenes.resolve import files_of, is_generator
+from ..scenes.resolve import files_of, is_generator, is_name
 from . import show
 
 SUFFIX = ".drv"
@@ -53,7 +53,7 @@ def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
     """Each source with its target: `out` itself, or a file in the folder `out`."""
     files = [file for source in sources for file in _files(source)]
     if out.suffix.lower() == SUFFIX:
-        if len(sources) != 1 or os.path.isdir(sources[0]) and not is_generator(sources[0]):
+        if len(sources) != 1 or os.path.isdir(sources[0]) and not is_name(sources[0]):
             raise ConfigError(f"out is {str(out)!r}, a file; for a folder or several sources it must be a folder")
         return [(files[0], out)]
     if os.path.lexists(out) and not out.is_dir():
@@ -69,7 +69,7 @@ def plan(sources: list[str], out: Path) -> list[tuple[str, Path]]:
 
 def _files(source):
     """The source, or the visible files of a folder; prints how many subfolders are ignored."""
-    if is_generator(source) or not os.path.isdir(source):
+    if is_name(source) or not os.path.isdir(source):
         return [source]
     found = files_of(source)
     folders = sum(not name.startswith(".") for name in os.listdir(source)) - len(found)

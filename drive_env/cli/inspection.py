@@ -11,7 +11,7 @@ from ..errors import ConfigError, DriveError, printable
 from ..scenes import Scene, generate_scene
 from ..scenes.file_layout import KINDS
 from ..scenes.readers.drv import describe_drv, has_signature
-from ..scenes.resolve import is_generator, read_scenes
+from ..scenes.resolve import is_generator, is_name, read_scenes
 from ..scenes.scene import OBJECT_KINDS, ROAD_KIND_CODES, ROAD_KINDS, control_counts
 from . import show
 
@@ -60,7 +60,7 @@ def find_scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
 
 def show_choice(name: str, index: int, scene: Scene) -> None:
     """Prints which scene of a folder is taken."""
-    if not is_generator(name) and os.path.isdir(name):
+    if not is_name(name) and os.path.isdir(name):
         show.lines(printable(f"{name}: scene {index}, {scene.source}"))
 
 

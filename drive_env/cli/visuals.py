@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import render  # imports its names, and the extra's packages, on first use
+from ..config import checked_config
 from ..errors import ConfigError, SceneError
-from ..policies import Policy, TrainedPolicy, resolved
+from ..policies import Policy, TrainedPolicy, config_for, resolved
 from ..replay import write_replay
 from ..scenes import Scene
 from ..scenes.generate import CONFIG_OF, LANE_POLICY, POLICY_OF, TRIAL_STEPS
+from ..scenes.packaged import CONFIG_OF_PACKAGED, is_packaged
 from ..scenes.resolve import is_generator, vehicle_count
 from . import show
 from .inspection import find_scene
@@ -64,9 +66,10 @@ def replay(scene: str, out: Path, policy: str | None, agents: int | None, trials
     with _by_option(**OPTION_OF):
         driver = resolved(policy or _policy(scene))
         with _bar(f"recording into {out.name}") as progress:
+            own = _config(scene, driver)
             write_replay(found, out, policy=driver, agents=agents, seed=seed,
-                         trials=trials or _trials(driver, REPLAY_TRIALS), config=_config(scene, driver),
-                         progress=progress)
+                         trials=trials or _trials(driver, REPLAY_TRIALS), progress=progress,
+                         config=config_for(driver, checked_config(own)) if driver == "replay" else own)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
@@ -101,12 +104,15 @@ def _policy(name: str) -> str:
 
 
 def _config(name: str, policy: Policy) -> dict[str, Any] | None:
-    """The fields that a generator's task needs, with the length of its trials; none for other scenes.
+    """The fields that a generator's task needs, with the length of its trials, or that a packaged scene has; none for
+    other scenes.
 
     None for the policy of a checkpoint: it needs the config of its training.
     """
     if isinstance(policy, TrainedPolicy):
         return None
+    if is_packaged(name):
+        return CONFIG_OF_PACKAGED[name]
     own = CONFIG_OF[name] if is_generator(name) else {}
     return own | {"trial_steps": TRIAL_STEPS[name]} if own else {}
 

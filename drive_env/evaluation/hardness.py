@@ -16,6 +16,7 @@ from ..behaviours import BEHAVIOURS, behaviour_scenes
 from ..errors import ConfigError, SceneError, checked_int, checked_path, value_text
 from ..scenes import Scene
 from ..scenes.load import scenes_of
+from ..scenes.packaged import is_packaged
 from ..scenes.resolve import find_source, is_generator, vehicle_count
 from .result import EvalResult
 from .sources import sources_of
@@ -165,7 +166,7 @@ def _scene_of(row: SceneHardness) -> Scene:
     elif found and found[1] in BEHAVIOURS:
         scenes = list(behaviour_scenes(found[1], (int(found[2]),)))
     else:
-        scenes = list(scenes_of(find_source(Path(row.source))))
+        scenes = list(scenes_of(find_source(row.source if is_packaged(row.source) else Path(row.source))))
     for scene in scenes:
         if scene.name == row.scene:
             return scene

@@ -12,6 +12,7 @@ from ..errors import ConfigError, checked_int, value_text
 from ..fields import Check, Checked, Fields, Nested, choice, count, nested, number, setting, subset, switch
 from ..per_world import SEED_LIMIT
 from ..scenes import Scene
+from ..scenes.packaged import PACKAGED_NAMES
 from .sources import HELD_OUT_SEED, SEEDS
 
 EPISODE_LIMIT = 100_000
@@ -55,7 +56,8 @@ class EvaluatorConfig(Checked):
 
     scenes: tuple[Any, ...] = setting(
         ("town",), "", "generators' names, files, folders and, in Python, scenes", Check(
-            _are_scenes, "a generator's name, a path, a Scene, or a non-empty list of these", _as_tuple))
+            _are_scenes, f"a generator's name, {PACKAGED_NAMES}, a path, a Scene, or a non-empty list of these",
+            _as_tuple))
     first_seed: int = setting(
         HELD_OUT_SEED, "", "first seed of a generator's scenes; `Batch(\"town\")` plays seeds 0 to 63",
         count(0, SEED_LIMIT))

@@ -18,7 +18,7 @@ from ..scenes import Scene, SceneSource, generate_scene
 from ..scenes.generate import GENERATORS
 from ..scenes.generate.parameters import fill_parameters
 from ..scenes.load import scenes_of
-from ..scenes.resolve import files_of, find_source, is_generator, vehicle_count
+from ..scenes.resolve import NAMES, files_of, find_source, is_generator, vehicle_count
 from ..scenes.validate import validate_scene
 
 HELD_OUT_SEED = 10_000_000
@@ -78,7 +78,7 @@ def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HE
         elif isinstance(one, str) or hasattr(one, "__fspath__"):
             found += [Source(str(file), _file(file)) for file in files_of(one)]
         else:
-            raise SceneError(f"scenes holds {value_text(one)}; it must be a generator's name, a path, a Scene, or a "
+            raise SceneError(f"scenes holds {value_text(one)}; it must be one of {NAMES}, a path, a Scene, or a "
                              "list of these")
     return found
 

@@ -16,6 +16,8 @@ from .validate import validate_scene
 def load_scene(path: str | os.PathLike) -> Scene:
     """Reads and validates the one scene in the file at `path`, which may be compressed by gzip.
 
+    The string "example_log" stands for the logged scene of the package.
+
     A file with the signature of a format is read as that format; any other file by every format without a signature.
 
     Raises:

@@ -1,7 +1,7 @@
 """Which scenes does an argument `scenes` name? Those of a generator, a file, a folder, a `Scene`, or a list of these.
 
-A string that is a generator's name means the generator, in every API and command. Any other string is a path, as is
-every os.PathLike; a file or folder that has a generator's name is written `./town`.
+A string that is a generator's name means the generator, in every API and command, and "example_log" the logged scene of
+the package. Any other string is a path, as is every os.PathLike; a file or folder of such a name is written `./town`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from ..names import named_arguments
 from .generate import AGENT_LIMIT, GENERATORS, generate_scene, task_hint
 from .generate.parameters import fill_parameters
 from .load import scenes_of
+from .packaged import PACKAGED, is_packaged
 from .readers.source import Source, read_source
 from .scene import Scene
 from .validate import validate_scene
 
-NAMES = ", ".join(repr(name) for name in GENERATORS)
+NAMES = ", ".join(repr(name) for name in (*GENERATORS, *PACKAGED))
 
 NAMED_SEEDS = range(64)
 """Seeds of the scenes that a generator's name stands for."""
 
 
 SceneSource = Scene | str | os.PathLike[str]
-"""A scene, a generator's name, or the path of a file or folder."""
+"""A scene, the name of a generator or of a packaged scene, or the path of a file or folder."""
 
 Scenes = SceneSource | Sequence[SceneSource]
 """The type of `scenes` arguments: one source, or a list or tuple of them."""
@@ -38,10 +39,10 @@ def resolve_scenes(scenes: Scenes, agents_per_world: int | None = None, seeds: I
     """Validated scenes, in the order given.
 
     Args:
-        scenes: a generator's name, the path of a file or folder (str or os.PathLike), a `Scene`, or a non-empty list
-            or tuple of these. A file stands for all its scenes; a folder for its visible files, sorted by name, without
-            subfolders. A string that is a generator's name means the generator; write `./town` for a file or folder of
-            that name.
+        scenes: a generator's name, "example_log", the path of a file or folder (str or os.PathLike), a `Scene`, or a
+            non-empty list or tuple of these. A file stands for all its scenes; a folder for its visible files, sorted
+            by name, without subfolders. A string that is a generator's name means the generator, and "example_log" the
+            logged scene of the package; write `./town` for a file or folder of such a name.
         agents_per_world: number of vehicles of generated scenes, but at least the default of `generate_scene`.
         seeds: of the scenes of a generator's name.
         agents: exact number of vehicles of generated scenes; overrides `agents_per_world`.
@@ -90,6 +91,11 @@ def is_generator(source: Any) -> bool:
     return isinstance(source, str) and not isinstance(source, os.PathLike) and source in GENERATORS
 
 
+def is_name(source: Any) -> bool:
+    """Whether a source is the name of a generator or of a packaged scene, and not a path."""
+    return is_generator(source) or is_packaged(source)
+
+
 def vehicle_count(generator: str, agents_per_world: int | None) -> int:
     """The number of vehicles of a generated scene for worlds of so many agents: at least the generator's default."""
     return max(agents_per_world or 0, GENERATORS[generator].DEFAULT_AGENTS)
@@ -112,7 +118,7 @@ def files_of(path: str | os.PathLike) -> Sequence[str | os.PathLike]:
         SceneError: the folder has no files, or cannot be read.
     """
     try:
-        if not os.path.isdir(path):
+        if is_packaged(path) or not os.path.isdir(path):
             return [path]
         names = sorted(name for name in os.listdir(path) if not os.fsdecode(name).startswith("."))
     except TypeError:  # not a path; reading it raises the error
@@ -126,7 +132,7 @@ def files_of(path: str | os.PathLike) -> Sequence[str | os.PathLike]:
 
 
 def find_source(path: str | os.PathLike) -> Source:
-    """As `read_source`; if there is no such file, the error also lists the generators' names."""
+    """As `read_source`; if there is no such file, the error also lists the names of scenes."""
     try:
         return read_source(path)
     except SceneError as error:

@@ -61,6 +61,11 @@ def replay_page_bytes() -> int:
     return len(recording.html())
 
 
+def logged_frames() -> int:
+    """The length of the log that is a file of the wheel."""
+    return drive_env.load_scene("example_log").objects.frame_count
+
+
 def check_known_bytes(golden) -> None:
     """Seeded rollouts give the golden hashes."""
     known = json.loads(golden.FILE.read_text())
@@ -84,6 +89,7 @@ def main() -> None:
         "imported_extras": at_import,
         "missing_extras": missing_extras(),
         "replay_page_bytes": replay_page_bytes(),
+        "logged_frames": logged_frames(),
     }
     print(json.dumps(found), file=printed)
 

@@ -44,6 +44,7 @@ def test_the_wheel_is_the_package_the_compiled_core_and_nothing_else(wheel):
 @pytest.mark.parametrize("needed", ["drive_env/py.typed", "drive_env/_core.abi3.so", "drive_env/_core.pyi",
                                     "drive_env/replay/web/page.html", "drive_env/replay/web/main.js",
                                     "drive_env/replay/web/page.css", "drive_env/evaluation/result.schema.json",
+                                    "drive_env/scenes/example_log.drv",
                                     f"{INFO}/licenses/LICENSE"])
 def test_the_wheel_has_what_no_python_import_would_miss(wheel, needed):
     with ZipFile(wheel) as archive:

@@ -67,6 +67,7 @@ def check_what_was_found(found, folder):
     for extra, message in zip(("render", "sb3", "cli"), found["missing_extras"], strict=True):
         assert f'pip install "drive-env[{extra}]"' in message
     assert found["replay_page_bytes"] > 100_000
+    assert found["logged_frames"] == 201
 
 
 @pytest.mark.parametrize("python", PYTHONS, ids=lambda python: Path(python).name)

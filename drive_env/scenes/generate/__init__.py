@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SceneError, checked_int, value_text
+from ..packaged import is_packaged
 from ..scene import Scene
 from ..validate import validate_scene
 from . import (
@@ -113,8 +114,12 @@ def compose(blocks: Any, seed: int = 0, agents: int | None = None, **parameters:
 
 
 def task_hint(value: Any) -> str:
-    """The end of an error about scenes: where `value` is a task, its name or its function, what to pass instead."""
+    """The end of an error about scenes: what to call or pass instead, where `value` is a packaged scene or a task, its
+    name or its function.
+    """
     name = getattr(value, "__name__", value)
+    if is_packaged(value):
+        return f"; {value} is a scene of the package, which load_scene({value!r}) reads"
     of_name = {task: generator for generator, task in TASK_OF.items()}
     if isinstance(name, str) and name in of_name:
         return (f"; {name} is a task: pass the scenes and config of drive_env.tasks.{name}(), or {of_name[name]!r} for "

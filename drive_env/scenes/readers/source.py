@@ -9,6 +9,7 @@ import zlib
 from ...errors import SceneError, a_type
 from ..json_text import HEAD_BYTES, looks_like_json, parsed_bytes_at_most
 from ..metadata import as_text
+from ..packaged import PACKAGED, is_packaged
 
 FILE_LIMIT_BYTES = 256 * 2**20
 """About a thousand times a common scene; larger files are not read into memory."""
@@ -50,16 +51,16 @@ class Source:
         Raises:
             SceneError: it cannot be read.
         """
-        return read_source(os.path.join(os.path.dirname(self.path), name))
+        return Source(*read_file(os.path.join(os.path.dirname(self.path), name)))
 
 
 def read_source(path: str | os.PathLike) -> Source:
-    """The file at `path`.
+    """The file at `path`, or that of the packaged scene with this name.
 
     Raises:
         SceneError: names the file and the reason.
     """
-    return Source(*read_file(path))
+    return Source(*read_file(PACKAGED[str(path)] if is_packaged(path) else path))
 
 
 def read_file(path: str | os.PathLike) -> tuple[str, bytes]:
