@@ -11,7 +11,7 @@
 #   make nightly             runs what takes too long for .ci/run: `make determinism` in full, `make certify`
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
-#   make leaderboard         plays the policies that need no training on every kind of scene, POLICY=file that one alone;
+#   make leaderboard         plays the policies of the package on every kind of scene, POLICY=file that one alone;
 #                            writes docs/leaderboard.md, .json and .png (ten minutes)
 #   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
 #   make test-clients        tests the supported RL libraries, in environments of their own

@@ -34,8 +34,10 @@ def exported(checkpoint: Path) -> PolicyFile:
     shape, object_width, drive = shape_of(policy), config.model.object_width, config.env.drive
     state = policy.state_dict()
     weights = {name: state[name].numpy() for name in needed_weights(shape, object_width)}
+    identity = identity_of(path, found["files"][WEIGHTS], found["counters"])
+    identity["path"] = "/".join(path.resolve().parts[-2:])  # others who get the file need no folders of this machine
     return PolicyFile(shape, object_width, weights, drive, meaning_of_observations(drive), meaning_of_actions(drive),
-                      identity_of(path, found["files"][WEIGHTS], found["counters"]), scene_settings(config.env))
+                      identity, scene_settings(config.env))
 
 
 def shape_of(policy: Policy) -> Shape:

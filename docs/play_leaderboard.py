@@ -3,7 +3,7 @@
     python docs/play_leaderboard.py docs [POLICY ...] && python tests/test_docs.py
 
 Writes docs/leaderboard.json, from which test_docs.py makes the tables, and the picture. Without a POLICY, measures
-those that need no training. Rows of other policies stay in the file.
+those of the package. Rows of other policies stay in the file.
 """
 
 import datetime
@@ -15,12 +15,17 @@ from drive_env.behaviours import BEHAVIOURS
 from drive_env.errors import ConfigError
 from drive_env.evaluation import evaluator_of
 from drive_env.machine import processor
+from drive_env.policies import TrainedPolicy, resolved
 from drive_env.scenes.generate import GENERATORS, POLICY_OF, TASK_OF
+from drive_env.trained import PACKAGED
 
 REFERENCE = "reference"
 """The name of the reference drivers: `ParkingDriver` in parking lots, else `LaneDriver`."""
 
 UNTRAINED = (REFERENCE, "idm", "constant", "random", "replay")
+
+POLICIES = (*UNTRAINED, *PACKAGED)
+"""Those of the package."""
 
 SCENES = tuple(name for name in GENERATORS if name not in TASK_OF)
 """Generators whose scenes hide nothing."""
@@ -32,13 +37,20 @@ METRICS = ("score", "goal", "collision", "offroad", "timeout")
 
 
 def measured(policy, kind, name):
-    """The figures of a policy on the scenes of one name; None where it cannot drive them."""
+    """The figures of a policy on the scenes of one name; None where it cannot drive them.
+
+    A trained policy drives with the config of its training, which has not the goals of a parking lot.
+    """
     count = {"scenes": SCENE_COUNT, "behaviours": BEHAVIOUR_COUNT}[kind]
     settings = {"type": {"scenes": "multi_scenario", "behaviours": "behaviour_class"}[kind], "scenes": [name],
                 "scene_count": count}
-    of_scene = POLICY_OF.get(name, "lane")
+    reference = POLICY_OF.get(name, "lane")
+    found = resolved(reference if policy == REFERENCE else policy)
+    is_trained = isinstance(found, TrainedPolicy)
+    if is_trained and reference == "parking":
+        return None
     try:
-        result = evaluator_of(name, settings).rollout(of_scene if policy == REFERENCE else policy)
+        result = evaluator_of(name, settings, found.config if is_trained else None).rollout(found)
     except ConfigError:  # the scenes have no logs, or the vehicle model does not suit the policy
         return None
     score = result.metrics["score"]
@@ -86,4 +98,4 @@ def draw(rows, path):
 
 
 if __name__ == "__main__":
-    play(Path(sys.argv[1]), sys.argv[2:] or UNTRAINED)
+    play(Path(sys.argv[1]), sys.argv[2:] or POLICIES)

@@ -29,15 +29,15 @@ from .drivers.random import sampled_actions
 from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
 from .names import named_arguments
-from .trained import SUFFIX, Act, MakeAct, TrainedPolicy, policy_of, read_policy
+from .trained import PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, is_packaged, policy_of, read_policy
 
 __all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "load_policy", "policy_maker"]
 
 Policy = str | os.PathLike[str] | Act | TrainedPolicy
-"""One of `POLICIES`; "package.module:name" of a function or class; the folder of a checkpoint or of a run; the
-file of an exported policy (`load_policy`); or a function from the batch to the actions of all agents, with an optional
-method `reset(mask)` for the agents whose episode begins. An object with a method `for_batch(batch)`, which returns such
-a function, is accepted, too."""
+"""One of `POLICIES`; "generalist", the trained policy of the package; "package.module:name" of a function or class; the
+folder of a checkpoint or of a run; the file of an exported policy (`load_policy`); or a function from the batch to the
+actions of all agents, with an optional method `reset(mask)` for the agents whose episode begins. An object with a
+method `for_batch(batch)`, which returns such a function, is accepted, too."""
 
 
 class NamedPolicy(NamedTuple):
@@ -170,7 +170,7 @@ def resolved(policy: Policy) -> str | Act | TrainedPolicy:
         return _imported(policy)
     if (callable(policy) or hasattr(policy, "for_batch")) and not isinstance(policy, os.PathLike):
         return policy
-    names = ", ".join(map(repr, POLICIES))
+    names = ", ".join(map(repr, (*POLICIES, *PACKAGED)))
     raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}, or "
                       "'package.module:name' of a function, the folder of a checkpoint or of a run, or an exported "
                       f"policy, a file *{SUFFIX}")
@@ -184,8 +184,9 @@ def load_policy(source: str | os.PathLike[str]) -> TrainedPolicy:
     can differ between machines and between batches of different sizes, and with them, rarely, an action.
 
     Args:
-        source: the path of a file that `python -m baselines.export` wrote; or the folder of a checkpoint, or of a run,
-            whose newest checkpoint counts.
+        source: "generalist", the policy of the package (docs/evaluation.md); the path of a file that
+            `python -m baselines.export` wrote; or the folder of a checkpoint, or of a run, whose newest checkpoint
+            counts.
 
     Raises:
         ConfigError: there is no such file or folder, or it has no policy, or a damaged one.
@@ -193,8 +194,9 @@ def load_policy(source: str | os.PathLike[str]) -> TrainedPolicy:
     """
     if (trained := _trained(source)) is not None:
         return trained
-    raise ConfigError(f"source is {value_text(source)}; it must be a file *{SUFFIX} of baselines.export, or the folder "
-                      "of a checkpoint or of a run")
+    names = ", ".join(map(repr, PACKAGED))
+    raise ConfigError(f"source is {value_text(source)}; it must be {names}, a file *{SUFFIX} of baselines.export, or "
+                      "the folder of a checkpoint or of a run")
 
 
 def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
@@ -219,7 +221,9 @@ def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
 
 
 def _trained(source: Any) -> TrainedPolicy | None:
-    """The policy of a checkpoint's folder, or of the file of an exported policy; None if it is the path of neither."""
+    """The policy of a name, of a checkpoint's folder, or of an exported policy's file; None if it is none of these."""
+    if is_packaged(source):
+        return policy_of(read_policy(PACKAGED[source]), source)
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     if not isinstance(path, str):
         return None

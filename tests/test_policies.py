@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from drive_env import Batch, ConfigError, DriveConfig, generate_scene
+from drive_env import Batch, ConfigError, DriveConfig, generate_scene, load_policy
 from drive_env.behaviours import behaviour_scenes
 from drive_env.drivers import LaneDriver, RandomDriver
 from drive_env.policies import POLICIES, config_for, policy_maker, resolved
@@ -190,10 +190,34 @@ def test_a_function_of_a_module_is_found_by_its_path(module, path):
     ("own_policies:number", "policy is 'own_policies:number', which is 3; it must be a function"),
     (":act", "policy is ':act'; it must name a module and a function in it"),
     ("own_policies:", "policy is 'own_policies:'; it must name a module and a function in it"),
-    ("fast", f"policy is 'fast'; it must be a function or one of {', '.join(map(repr, POLICIES))}, or"),
+    ("fast", "policy is 'fast'; it must be a function or one of "
+             f"{', '.join(map(repr, (*POLICIES, 'generalist')))}, or"),
     (None, "policy is None; it must be a function or one of"),
 ])
 def test_what_is_no_policy_is_one_sentence(module, policy, sentence):
     with pytest.raises(ConfigError) as raised:
         resolved(policy)
     assert sentence in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_the_packaged_policy_is_meant_by_its_name_and_not_by_a_path(tmp_path, monkeypatch):
+    by_name = load_policy("generalist")
+    assert resolved("generalist").checkpoint == by_name.checkpoint and by_name.checkpoint["steps"] > 800_000_000
+    assert by_name.checkpoint["path"] == "generalist/update-00002251"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "generalist").mkdir()
+    assert load_policy("generalist").checkpoint == by_name.checkpoint
+    with pytest.raises(ConfigError):
+        load_policy(tmp_path / "generalist")
+
+
+@pytest.mark.parametrize("name, least", [("roundabout", 0.8), ("merge", 0.8), ("oval", 0.9)])
+def test_the_packaged_policy_drives_in_scenes_that_its_training_did_not_have(name, least):
+    policy = load_policy("generalist")
+    scenes = [generate_scene(name, seed) for seed in (1_000_000, 1_000_001)]
+    with Batch(scenes, num_worlds=2, config=policy.config.replace(scene_order="cycle")) as batch:
+        act = policy.for_batch(batch)
+        batch.reset()
+        while not batch.trial_ended.any():
+            batch.step(act(batch))
+        assert batch.metrics()["goal"].value >= least

@@ -13,6 +13,7 @@ from ..evaluation import EVALUATORS
 from ..policies import POLICIES, resolved
 from ..scenes.generate import GENERATORS
 from ..scenes.packaged import PACKAGED
+from ..trained import PACKAGED as PACKAGED_POLICIES
 from ..version import package_version
 from . import bench as bench_command
 from . import classification, comparison, conversion, evaluation, inspection, visuals
@@ -136,8 +137,8 @@ def classify(
     classification.run(source, out)
 
 
-POLICY_HELP = (f"{', '.join(POLICIES)}, package.module:name of a function from the batch to the actions, the folder "
-               "of a checkpoint or of a run of the trainer, or an exported policy (.npz).")
+POLICY_HELP = (f"{', '.join((*POLICIES, *PACKAGED_POLICIES))}, package.module:name of a function from the batch to the "
+               "actions, the folder of a checkpoint or of a run of the trainer, or an exported policy (.npz).")
 AGENTS = Annotated[int | None, _number("Number of agents.", min=1, max=4096, show_default="as many as the scene has")]
 SEED = Annotated[int, _number("Seed of the scene, of the episode and of the random policy.", min=0)]
 
