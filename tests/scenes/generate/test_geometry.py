@@ -349,7 +349,7 @@ def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
 def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, seeds, all_roads):
     for found in some(name, scenes_of(name, fewer(name, seeds, all_roads)), all_roads):
         scene, objects = found.scene, found.scene.objects
-        at = [samples(lane, 0.2) for lane in found.map.lanes]
+        at = [samples(lane, 0.15) for lane in found.map.lanes]
         lane_of, every = np.repeat(np.arange(len(at)), [line.shape[1] for line in at]), np.concatenate(at, axis=1)
         cos, sin = np.cos(every[2]), np.sin(every[2])
         for car in range(objects.count):
