@@ -1,7 +1,8 @@
 """What is a large racetrack? The circuit of HighwayEnv's `racetrack-large-v0`, with y up, and closed.
 
-There, pieces have gaps and overlaps of up to 1.3 m; here they touch. All circles are the original's, and so is the straight; the
-second slant is the line that touches the circles before it and after it, within 1.5 degrees of the original's.
+There, pieces have gaps and overlaps of up to 1.3 m; here they touch. All circles are the original's, and so is the
+straight; the second slant is the line that touches the circles before it and after it, within 1.5 degrees of the
+original's.
 """
 
 from __future__ import annotations
