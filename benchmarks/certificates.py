@@ -63,6 +63,8 @@ class Policy(NamedTuple):
 CASES = {name: Case(name) for name in GENERATORS if name not in TASK_OF} | {
     "town, lights": Case("town", steps=800, parameters={"lights": True}),
     "intersection, lights": Case("intersection", agents=16, steps=600, parameters={"lights": True}),
+    "roundabout, street_lanes": Case("roundabout", agents=16, steps=400,
+                                     parameters={"lanes": 2, "street_lanes": 2, "radius_m": 20.0}),
     "bottleneck, toll": Case("bottleneck", steps=1000, parameters={"toll": True}),
     "narrow, priority": Case("narrow", parameters={"priority": True}),
     "two_way, must_overtake": Case("two_way", parameters={"must_overtake": True}),
@@ -83,7 +85,8 @@ POLICIES = {
 """By the name of a bound. Zeros are no acceleration and straight wheels."""
 
 DEMANDS = dict.fromkeys(CASES, Bounds()) | dict.fromkeys(
-    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout", "parking"), Bounds(constant=0.5))
+    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout", "roundabout, street_lanes", "parking"),
+    Bounds(constant=0.5))
 """What a certificate demands: of the scenes named, also that most cars have to steer or to brake."""
 
 NOT_YET: dict[str, Bounds] = {}

@@ -27,6 +27,9 @@ LAPS = {"on_goal": "next", "goal_radius_m": 8.0}
 """On a circuit goals follow one another, 40 m apart. With this radius an agent reaches a goal from either of the two
 lanes, which are 5 m apart."""
 
+LAPS_OF_THREE = {**LAPS, "goal_radius_m": 13.0}
+"""The same from each of three lanes."""
+
 LAP_REWARD = {"goal": 0.4, "wrong_way_per_m": -0.02}
 """A goal is worth the 40 m of progress before it. Driving back costs more than the same way forward earns."""
 
@@ -75,6 +78,8 @@ SCENE_ENVS = (
     SceneEnv("Roundabout", "roundabout", 60.0, "route_progress_per_m", 0.01, others=SIGNS),
     SceneEnv("Racetrack", "racetrack", 300.0, "progress_per_m", 0.01, action_type="continuous", reward=LAP_REWARD,
              others={**LANES, **LAPS}),
+    SceneEnv("RacetrackLarge", "racetrack_large", 300.0, "progress_per_m", 0.01, action_type="continuous",
+             reward=LAP_REWARD, others={**LANES, **LAPS_OF_THREE}),
     SceneEnv("Oval", "oval", 300.0, "progress_per_m", 0.01, action_type="continuous", reward=LAP_REWARD,
              others={**LANES, **LAPS}),
     SceneEnv("Bottleneck", "bottleneck", 60.0, "progress_per_m", 0.004, others=LANES),

@@ -57,7 +57,8 @@ class LaneDriver(RuleBasedDriver):
     * **Lane changes.** It changes lanes as soon as the gaps ahead and behind on the other lane are at least the sum of
       the gap at rest, half of the headway, and the distance that the faster vehicle needs to brake to the speed of the
       other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room. Of two agents that
-      stand beside each other and wish to exchange lanes, one drives on. It changes lanes only to get to its goal.
+      wish to exchange lanes, the one behind stops earlier; where both stand beside each other, one drives on. It
+      changes lanes only to get to its goal.
     * **Overtaking**, in generated scenes. On the oncoming lane it passes vehicles that are no agents and drive at less
       than 75% of the speed of its path, if by a forecast of its accelerations it is back before its goal and at least
       1.2 s before it meets an oncoming vehicle. It does not overtake near places where paths cross or across stop

@@ -27,7 +27,7 @@ SCENES = {
     "town": {"blocks": (3, 2)}, "intersection": {"lanes": 1},
     "town wide": {"blocks": (6, 5), "block_m": 83.7, "lane_width_m": 3.3},
     "town lights": {"lights": True}, "town nodes": {"roundabout_probability": 0.5, "stop_probability": 0.3},
-    "highway bend": {"bend": True},
+    "highway bend": {"bend": True}, "roundabout lanes": {"lanes": 2, "street_lanes": 2, "radius_m": 20.0},
     **{name: {} for name in GENERATORS if name not in ("town", "intersection", "exits")},
 }
 

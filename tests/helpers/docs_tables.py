@@ -200,6 +200,7 @@ HIGHWAY_ENV = {
               "-0.05, slow merging cars -0.5, collision -1"),
     "Roundabout": ("roundabout-v0", "11", "4", "0.2 for speed, lane change -0.05, collision -1"),
     "Racetrack": ("racetrack-v0", "300", "1", "1 for the centre of the lane, steering -0.3, collision -1"),
+    "RacetrackLarge": ("racetrack-large-v0", "300", "1", "as racetrack-v0"),
     "Oval": ("racetrack-oval-v0", "300", "", "as racetrack-v0"),
     "TwoWay": ("two-way-v0", "15", "5", "0.8 for speed, 0.2 for the left lane"),
     "Exit": ("exit-v0", "18", "20", "0.1 for 20 to 30 m/s, exit 1"),

@@ -18,6 +18,9 @@ from drive_env import generate_scene
 FILE = Path(__file__).resolve().parents[1] / "scene_hashes.json"
 SEEDS = range(4)
 
+PRESETS = {"roundabout, street_lanes": ("roundabout", {"lanes": 2, "street_lanes": 2, "radius_m": 20.0})}
+"""Generators with parameters that change the lanes."""
+
 
 def digest_of(parts, optional=()):
     """SHA-256 over every array of some parts of a scene.
@@ -41,8 +44,10 @@ def hash_of(scene) -> str:
 
 
 def hashes() -> dict[str, list[str]]:
-    """Of each generator with its defaults, by seed."""
-    return {name: [hash_of(generate_scene(name, seed=seed)) for seed in SEEDS] for name in NAMES}
+    """Of each generator with its defaults and of those in `PRESETS`, by seed."""
+    presets = {name: (name, {}) for name in NAMES} | PRESETS
+    return {key: [hash_of(generate_scene(name, seed=seed, **parameters)) for seed in SEEDS]
+            for key, (name, parameters) in presets.items()}
 
 
 if __name__ == "__main__":

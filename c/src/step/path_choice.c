@@ -24,10 +24,11 @@ static const float underway_m = 0.25f, turning_back_m = 0.5f, slow_s = 0.5f;
 /* An agent that has missed the last place for a change still changes while the other path is no farther away than
  * this: more than a wide lane. */
 static const float beside_m = 6.0f;
-/* An agent that waits for a gap stops this far before the last place for a change, for each further change that
- * follows, but not within the first least_window_m of the window. Beside another standing vehicle it drives on into
- * that spare length: it does the further changes at walking pace. */
-static const float further_change_m = 45.0f, least_window_m = 10.0f;
+/* An agent that waits for a gap stops passing_m before the last place for a change, and farther by further_change_m for
+ * each further change that follows, but not within the first least_window_m of the window. Beside another standing
+ * vehicle it drives on into that spare length: past one of its own length, and at walking pace through the further
+ * changes. */
+static const float passing_m = 7.0f, further_change_m = 45.0f, least_window_m = 10.0f;
 /* Margin beyond the distance that takes an agent past a vehicle beside it. */
 static const float past_m = 0.3f;
 /* A change is urgent if less than urgent_m, plus the distance driven in urgent_s, is left until its last place. */
@@ -165,7 +166,7 @@ static int32_t nearest_path(const drv_world *world, const drv_lane_driver *drive
 /* How far before the last place for a change from a path an agent stops for a gap, if `further` changes follow. */
 static float spare_of(const drv_lane_driver *driver, int32_t path, int32_t further) {
     const float window_m = driver->change_to_m[path] - driver->change_from_m[path];
-    return drv_clip(window_m - least_window_m, 0.0f, further_change_m * (float)further);
+    return drv_clip(window_m - least_window_m, 0.0f, passing_m + further_change_m * (float)further);
 }
 
 void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent) {
@@ -220,12 +221,13 @@ static bool waits(const drv_world *world, const drv_lane_driver *driver, int32_t
     return wish->exists && !wish->is_changing && world->speed_mps[agent] < drv_rests_below_mps;
 }
 
-/* The standing vehicle beside an agent on the path that it wishes to change to; -1 if there is none. */
+/* The standing vehicle beside an agent on the path that it wishes to change to; -1 if there is none. Of two, the one
+ * ahead: past it, the agent is past the other one, too. */
 static int32_t standing_beside(const drv_wish *wish) {
-    if (wish->behind >= 0 && wish->behind_gap_m < turning_back_m && wish->behind_mps < drv_rests_below_mps)
-        return wish->behind;
     if (wish->ahead >= 0 && wish->ahead_gap_m < turning_back_m && wish->ahead_mps < drv_rests_below_mps)
         return wish->ahead;
+    if (wish->behind >= 0 && wish->behind_gap_m < turning_back_m && wish->behind_mps < drv_rests_below_mps)
+        return wish->behind;
     return -1;
 }
 
@@ -241,13 +243,12 @@ static bool has_room(const drv_world *world, const drv_lane_driver *driver, int3
     return needed_m <= drv_smaller(end_m, is_led ? own->lead_gap_m : INFINITY) - drv_agent_idm.min_gap_m;
 }
 
-/* Whether an agent drives on past the standing vehicle beside it. Of two that wish to change to each other's lanes, the
- * one ahead does if it has room, else the other one. */
+/* Whether an agent drives on past the standing vehicle beside it: if it has room. Of two that wish to change to each
+ * other's lanes, the one ahead does, unless only the other one has room. */
 static bool drives_past(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t beside) {
+    if (!has_room(world, driver, agent, beside)) return false;
     if (!waits(world, driver, beside) || standing_beside(&driver->driven[beside].wish) != agent) return true;
-    return driver->driven[agent].wish.behind == beside || !has_room(world, driver, beside, agent)
-               ? has_room(world, driver, agent, beside)
-               : false;
+    return driver->driven[agent].wish.behind == beside || !has_room(world, driver, beside, agent);
 }
 
 /* ---- the reaction of all agents ---- */
@@ -258,6 +259,15 @@ static void make_gap(drv_driven *own, float gap_m, float lead_mps, float hardest
     drv_keep_gap(&wished, gap_m, lead_mps);
     const float wished_mps2 = drv_larger(wished.acceleration_mps2, -hardest_mps2);
     own->follower.acceleration_mps2 = drv_smaller(own->follower.acceleration_mps2, wished_mps2);
+}
+
+/* Whether an agent stays behind the agent ahead on the other path, which wishes to change to the path that this one is
+ * on: if both braked alike for the ends of their windows, they would stand beside each other. */
+static bool stays_behind(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
+    const int32_t ahead = driver->driven[agent].wish.ahead;
+    if (ahead < 0 || ahead >= world->scene->num_agents || world->status[ahead] != DRV_DRIVING) return false;
+    const drv_wish *wish = &driver->driven[ahead].wish;
+    return wish->exists && !wish->is_changing && wish->behind == agent;
 }
 
 /* Whether an agent can brake comfortably to the speed of a vehicle ahead. */
@@ -276,7 +286,9 @@ void drv_path_choice_react(const drv_world *world, drv_lane_driver *driver) {
 
         /* it stops before the last place for its change */
         if (wish->end_gap_m < INFINITY) {
-            if (!is_past && !wish->is_changing) make_gap(own, wish->end_gap_m, 0.0f, drv_agent_idm.braking_mps2);
+            const float hardest_mps2 = stays_behind(world, driver, agent) ? drv_agent_idm.hardest_braking_mps2
+                                                                          : drv_agent_idm.braking_mps2;
+            if (!is_past && !wish->is_changing) make_gap(own, wish->end_gap_m, 0.0f, hardest_mps2);
             drv_keep_gap(&own->follower, wish->end_gap_m + wish->spare_m, 0.0f);
         }
         if (!wish->exists) continue;

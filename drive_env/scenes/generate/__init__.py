@@ -15,15 +15,16 @@ from ..scene import Scene
 from ..validate import validate_scene
 from . import (
     block_map, bottleneck, closures, exit, exits, gates, highway, intersection, merge, narrow, occluded, oval, parking,
-    procedural, racetrack, roundabout, t_junction, town, two_way, u_turn)
+    procedural, racetrack, racetrack_large, roundabout, t_junction, town, two_way, u_turn)
 from .forks import FRAME_S as GENERATED_DT_S
 from .parameters import fill_parameters
 from .rng import Rng
 
 GENERATORS = {"town": town, "intersection": intersection, "exits": exits, "gates": gates, "occluded": occluded,
-              "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack, "merge": merge,
-              "exit": exit, "bottleneck": bottleneck, "two_way": two_way, "narrow": narrow, "t_junction": t_junction,
-              "roundabout": roundabout, "u_turn": u_turn, "procedural": procedural, "parking": parking}
+              "closures": closures, "highway": highway, "oval": oval, "racetrack": racetrack,
+              "racetrack_large": racetrack_large, "merge": merge, "exit": exit, "bottleneck": bottleneck,
+              "two_way": two_way, "narrow": narrow, "t_junction": t_junction, "roundabout": roundabout,
+              "u_turn": u_turn, "procedural": procedural, "parking": parking}
 """The module of each generator, with `PARAMETERS`, `DEFAULT_AGENTS`, `DIFFICULTY` and `build`."""
 
 DIFFICULTY: dict[str, str] = {name: module.DIFFICULTY for name, module in GENERATORS.items()}

@@ -9,6 +9,7 @@ from .lane_map import LaneMap
 from .parts import Parts
 from .placing import PlacingSpec, Span, place
 from .rng import Rng
+from .trig import direction_rad
 
 ROUTE_RANGE_M = (100.0, 200.0)
 """At racing speeds most of these take less than the 20 s of a default trial."""
@@ -44,3 +45,19 @@ def closing_arc_m(centre_m: tuple[float, float], radius_m: float, closing_radius
     """
     reach_m, below_m = radius_m + closing_radius_m, centre_m[1] + closing_radius_m
     return centre_m[0] + math.sqrt(reach_m * reach_m - below_m * below_m)
+
+
+def tangent(centre_m: tuple[float, float], radius_m: float, next_centre_m: tuple[float, float], next_radius_m: float
+            ) -> tuple[float, float]:
+    """The line from a left turn to the next one, which touches both circles: its heading, 0 to 2 pi, and its length.
+
+    Args:
+        centre_m, radius_m: of the first turn.
+        next_centre_m, next_radius_m: of the next one.
+    """
+    dx, dy = next_centre_m[0] - centre_m[0], next_centre_m[1] - centre_m[1]
+    nearer_m = radius_m - next_radius_m
+    length_m = math.sqrt(dx * dx + dy * dy - nearer_m * nearer_m)
+    # Seen along the line, the next centre is to the right by as much as its circle is smaller.
+    heading_rad = float(direction_rad(dy * length_m + dx * nearer_m, dx * length_m - dy * nearer_m))
+    return heading_rad % (2 * math.pi), length_m

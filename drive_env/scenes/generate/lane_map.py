@@ -21,6 +21,7 @@ Numbers of lanes are their road indices.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,6 +167,12 @@ class LaneMap:
                              f"at most {JOINT_M:g} m and {JOINT_RAD:g} rad are allowed")
         self.links.append((before, after))
         self._samples = None
+
+    def set_beside(self, lanes: Sequence[int]) -> None:
+        """Makes lanes of one width neighbours, the leftmost first, with lines between them."""
+        for left, right in pairwise(lanes):
+            self.neighbours.append((left, right))
+            self.lines.append(self.lanes[left].curve.beside(-self.lanes[left].width_m / 2))
 
     def line(self, curve: Curve | Path) -> None:
         """Adds a marking."""

@@ -10,7 +10,7 @@ A node has arms at directions from its centre. Its lanes join the streets that e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from .curves import Path, Piece, Pose, line
@@ -64,14 +64,29 @@ def open_arms(roads: LaneMap, node: Node, length_m: float, speed_limit_mps: floa
     Args:
         length_m: of the straight part of lanes towards the node; the other lane ends beside their start.
     """
+    entries, exits = open_streets(roads, node, [node.entry_pieces], length_m, speed_limit_mps)
+    return {arm: lanes[0] for arm, lanes in entries.items()}, {arm: lanes[0] for arm, lanes in exits.items()}
+
+
+def open_streets(roads: LaneMap, node: Node, entry_pieces: Sequence[tuple[Piece, ...]], length_m: float,
+                 speed_limit_mps: float) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """The same with several lanes each way, returned from left to right as their traffic sees them.
+
+    Args:
+        entry_pieces: of each lane, instead of those of the node.
+    """
     entries, exits, width_m = {}, {}, node.lane_width_m
     end_m = node.entry_reach_m + length_m
     for arm in node.headings_rad:
         out = axis(node, arm)
-        path = Path(out.moved(end_m, width_m / 2).reversed(), (line(length_m), *node.entry_pieces))
-        entries[arm] = roads.lane(path, width_m, speed_limit_mps)
-        path = Path(out.moved(node.exit_reach_m, -width_m / 2), (line(end_m - node.exit_reach_m),))
-        exits[arm] = roads.lane(path, width_m, speed_limit_mps)
+        beside_m = [(i + 0.5) * width_m for i in range(len(entry_pieces))]
+        entries[arm] = [roads.lane(Path(out.moved(end_m, left_m).reversed(), (line(length_m), *pieces)), width_m,
+                                   speed_limit_mps) for left_m, pieces in zip(beside_m, entry_pieces, strict=True)]
+        away = (line(end_m - node.exit_reach_m),)
+        exits[arm] = [roads.lane(Path(out.moved(node.exit_reach_m, -right_m), away), width_m, speed_limit_mps)
+                      for right_m in beside_m]
         straight_m = max(node.entry_reach_m, node.exit_reach_m)
         roads.line(Path(out.moved(straight_m), (line(end_m - straight_m),)))
+        for lanes in (entries[arm], exits[arm]):
+            roads.set_beside(lanes)
     return entries, exits

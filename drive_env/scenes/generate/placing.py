@@ -7,7 +7,7 @@ leads, or beside one, with lane changes. `cars_at` makes cars of given starts an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +72,7 @@ class PlacingSpec(NamedTuple):
         speed_share: of the speed limit, from which speeds are drawn.
         headway_s: to the next car on the lane, from which gaps are drawn, as far as all cars fit.
         lane_changes: whether a goal may be on another lane than the one to which the graph leads: a lane beside it.
+        goal_lanes: by the lane of a start, the lanes that its goal may be on; None: all.
     """
 
     starts: Sequence[Span]
@@ -80,6 +81,7 @@ class PlacingSpec(NamedTuple):
     speed_share: tuple[float, float] = (0.0, 0.6)
     headway_s: tuple[float, float] = (1.0, 3.0)
     lane_changes: bool = False
+    goal_lanes: Mapping[int, frozenset[int]] | None = None
 
 
 class Places(NamedTuple):
@@ -319,6 +321,9 @@ def _draw_goals(rng, roads, starts, specs):
     for car, spec in enumerate(specs):
         goals, is_far, free = pools[tuple(spec.goals)]
         route_m = routes[tuple(spec.goals), spec.lane_changes][car]
+        if spec.goal_lanes is not None:
+            allowed = sorted(spec.goal_lanes[int(starts.lane[car])])
+            route_m = np.where(np.isin(goals.lane, allowed), route_m, np.inf)
         goal, _ = draw_goal(rng, route_m, is_far[car], free, spec.route_range_m, car)
         free[goal] = False
         found.append((goals.lane[goal], goals.along_m[goal]))

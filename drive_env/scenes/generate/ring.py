@@ -1,12 +1,13 @@
 """What is a roundabout on a lane map? A ring driven to the left, and arcs that lead onto it and off it.
 
-Both arcs touch the ring's outer lane and the lane of their street. An entry ends the street's lane at the yield line.
+Both arcs touch a lane of the ring and one of their street: the outer lane that of the only lane of the street, or its
+right one; further lanes run beside these. An entry ends the street's lane at the yield line.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,9 +55,10 @@ class Ring(NamedTuple):
 
     Attributes:
         radius_m: of the centre of the outer lane.
-        entry_radius_m, exit_radius_m: of the arcs.
-        lanes: side by side. Entries lead onto the outer one, and exits off it.
+        entry_radius_m, exit_radius_m: of the arcs, of the right lane.
+        lanes: side by side. Entries lead onto the outer ones, and exits off them.
         speed_limit_mps: of ring and arcs.
+        street_lanes: each way, at most `lanes`; each leads onto a lane of its own and has an exit off it.
     """
 
     centre: Pose
@@ -67,6 +69,7 @@ class Ring(NamedTuple):
     exit_radius_m: float
     lanes: int
     speed_limit_mps: float
+    street_lanes: int = 1
 
     @property
     def entry(self) -> Touch:
@@ -90,11 +93,33 @@ class Ring(NamedTuple):
 
     @property
     def entry_pieces(self) -> tuple[Piece, ...]:
-        """The arc up to the yield line."""
-        return (turn(self.entry_radius_m, -(self.entry.angle_rad - self._yield_rad)),)
+        """The arc up to the yield line, of a street with one lane each way."""
+        return self.entry_pieces_of_lanes[-1]
+
+    @property
+    def entry_pieces_of_lanes(self) -> list[tuple[Piece, ...]]:
+        """The arcs up to the yield line, from left to right.
+
+        Raises:
+            SceneError: the yield line would be before the arcs.
+        """
+        angle_rad = self.entry.angle_rad - self._yield_rad
+        if angle_rad < 0.0:
+            raise SceneError(f"the yield line is {-angle_rad * self.entry_radius_m:.3g} m before the bend onto the "
+                             "ring; at most 0 m are possible: radius_m must be larger, or lane_width_m smaller")
+        return [(turn(self.entry_radius_m + wider_m, -angle_rad),) for wider_m in self._wider_m]
 
     def connect(self, roads: LaneMap, entries: Mapping[int, int], exits: Mapping[int, int]) -> None:
-        """Adds ring, arcs, yield lines and splitter islands.
+        """Adds ring, arcs, yield lines and splitter islands, for streets with one lane each way.
+
+        Raises:
+            SceneError: two arms are too near to each other.
+        """
+        self.connect_lanes(roads, *({arm: [lane] for arm, lane in lanes.items()} for lanes in (entries, exits)))
+
+    def connect_lanes(self, roads: LaneMap, entries: Mapping[int, Sequence[int]], exits: Mapping[int, Sequence[int]]
+                      ) -> None:
+        """The same for the lanes of all streets, from left to right.
 
         Raises:
             SceneError: two arms are too near to each other.
@@ -118,28 +143,40 @@ class Ring(NamedTuple):
             for lane, ring_lane in enumerate(before[i]):
                 roads.link(ring_lane, after[i][lane])
                 roads.link(after[i - 1][lane], ring_lane)
-            # The rest of the entry, from the yield line on, and the exit.
-            start = roads.lanes[entries[arm]].curve.end
-            onto = roads.lane(Path(start, (turn(entry.radius_m, -self._yield_rad),)), self.lane_width_m,
-                              self.speed_limit_mps, after=[entries[arm]])
-            roads.link(onto, after[i][-1])
-            start = roads.lanes[after[i - 1][-1]].curve.end
-            off = roads.lane(Path(start, (turn(leaves.radius_m, -leaves.angle_rad),)), self.lane_width_m,
-                             self.speed_limit_mps, after=[after[i - 1][-1]])
-            roads.link(off, exits[arm])
-            roads.control("yield", (entries[arm],))
+            # The rest of the entries, from the yield line on, and the exits.
+            onto = self._arcs(roads, entries[arm], entry.radius_m, self._yield_rad)
+            for lane, ring_lane in zip(onto, after[i][-self.street_lanes:], strict=True):
+                roads.link(lane, ring_lane)
+            off = self._arcs(roads, after[i - 1][-self.street_lanes:], leaves.radius_m, leaves.angle_rad)
+            for lane, street_lane in zip(off, exits[arm], strict=True):
+                roads.link(lane, street_lane)
+            roads.control("yield", tuple(entries[arm]))
             self._add_island(roads, arm)
 
+    @property
+    def _wider_m(self):
+        """By how much the arcs are wider than that of the right lane, from left to right."""
+        return [i * self.lane_width_m for i in range(self.street_lanes)][::-1]
+
+    def _arcs(self, roads, lanes, radius_m, angle_rad):
+        """The lanes that go on from those given, in turns to the right side by side."""
+        added = [roads.lane(Path(roads.lanes[lane].curve.end, (turn(radius_m + wider_m, -angle_rad),)),
+                            self.lane_width_m, self.speed_limit_mps, after=[lane])
+                 for lane, wider_m in zip(lanes, self._wider_m, strict=True)]
+        roads.set_beside(added)
+        return added
+
     def _touch(self, radius_m):
-        """An arc from outside, whose centre is `radius_m` beside the lane of the street."""
-        reach_m, beside_m = self.radius_m + radius_m, self.lane_width_m / 2 + radius_m
+        """An arc from outside, whose centre is `radius_m` beside the right lane of the street."""
+        reach_m, beside_m = self.radius_m + radius_m, (self.street_lanes - 0.5) * self.lane_width_m + radius_m
         along_m = math.sqrt(reach_m * reach_m - beside_m * beside_m)
         return Touch(radius_m, float(direction_rad(beside_m, along_m)), along_m)
 
     @property
     def _yield_rad(self):
         """The angle of the entry beyond the yield line, whose left end is `LINE_GAP_M` from the ring's outer lane."""
-        centre_m, end_m = self.radius_m + self.entry_radius_m, self.entry_radius_m + self.lane_width_m / 2
+        centre_m = self.radius_m + self.entry_radius_m
+        end_m = self.entry_radius_m + (self.street_lanes - 0.5) * self.lane_width_m
         away_m = self.radius_m + self.lane_width_m / 2 + LINE_GAP_M
         cosine = (centre_m * centre_m + end_m * end_m - away_m * away_m) / (2 * centre_m * end_m)
         return float(direction_rad(math.sqrt(1.0 - cosine * cosine), cosine))
@@ -158,12 +195,13 @@ class Ring(NamedTuple):
         """The splitter island: a triangle with rounded sides, between entry, exit and ring; none if that is tiny."""
         frame = self.centre._replace(heading_rad=self.headings_rad[arm])
         base_m = self.radius_m + self.lane_width_m / 2 + ISLAND_GAP_M
-        # Beyond its tip, an arc is closer to the street's lane than `ISLAND_GAP_M`.
-        tips_m = [touch.reach_m - touch.away_m(ISLAND_GAP_M) for touch in (self.entry, self.exit)]
+        # Of the left lanes. Beyond its tip, an arc is closer to the street's lane than `ISLAND_GAP_M`.
+        touches = [touch._replace(radius_m=touch.radius_m + self._wider_m[0]) for touch in (self.entry, self.exit)]
+        tips_m = [touch.reach_m - touch.away_m(ISLAND_GAP_M) for touch in touches]
         if min(tips_m) <= base_m:
             return
         ahead_m = base_m + (min(tips_m) - base_m) * np.arange(ISLAND_POINTS) / (ISLAND_POINTS - 1)
-        left_m, right_m = (touch.beside_m(touch.reach_m - ahead_m) - ISLAND_GAP_M for touch in (self.entry, self.exit))
+        left_m, right_m = (touch.beside_m(touch.reach_m - ahead_m) - ISLAND_GAP_M for touch in touches)
         if left_m[0] + right_m[0] < SMALLEST_ISLAND_M:
             return
         left = [frame.moved(*place) for place in zip(ahead_m.tolist(), left_m.tolist(), strict=True)]

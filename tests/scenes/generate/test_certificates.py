@@ -22,6 +22,9 @@ SOLVED = {
     # Cars stood beside each other, each in the way of the other one's lane change; changed lanes before faster cars
     # behind; gave up a change too late to stop behind the car ahead; hit one that braked for the end of its lane.
     "exit": (51, 54, 74, 85, 112, 117, 207, 363),
+    # Cars that were to exchange lanes stood beside each other where their windows ended, with no room to pass; one saw
+    # only the car behind it of two beside it.
+    "highway": (62, 79, 186, 251),
     # Four cars inside the crossing each waited for the next one.
     "intersection": (7, 151, 164),
     # A car that could stop went before one that could not.

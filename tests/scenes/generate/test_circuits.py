@@ -1,4 +1,4 @@
-"""Are the highway, the oval and the racetrack those of their descriptions?"""
+"""Are the highway, the oval and the racetracks those of their descriptions?"""
 
 from __future__ import annotations
 
@@ -11,34 +11,61 @@ from lane_map_scenes import made
 
 from drive_env import generate_scene
 from drive_env.errors import SceneError
-from drive_env.scenes.generate.circuit import closing_arc_m
-from drive_env.scenes.generate.racetrack import track
+from drive_env.scenes.generate import racetrack, racetrack_large
+from drive_env.scenes.generate.circuit import closing_arc_m, tangent
 
 HIGHWAY_ENV = {
-    # Of racetrack-v0 with y up: centre, radius, first and last angle in degrees of each arc of the first lane.
-    "arcs": (((100, 20), 20, -90, 0), ((105, 30), 15, 0, 180), ((70, 30), 20, 0, -135), ((18.1, 18.1), 25, 45, 300),
-             ((43.2, -23.4), 23.5, 120, 92)),
-    "lines": (((44, 0), (100, 0)), ((120, 20), (120, 30)), ((55.7, 15.7), (35.7, 35.7)))}
+    # With y up: centre, radius, first and last angle in degrees of each arc of the first lane, and its lines.
+    "racetrack": (
+        (((100, 20), 20, -90, 0), ((105, 30), 15, 0, 180), ((70, 30), 20, 0, -135), ((18.1, 18.1), 25, 45, 300),
+         ((43.2, -23.4), 23.5, 120, 92)),
+        (((44, 0), (100, 0)), ((120, 20), (120, 30)), ((55.7, 15.7), (35.7, 35.7)))),
+    "racetrack_large": (
+        (((200, 20), 20, -90, 0), ((205, 60), 15, 0, 180), ((170, 60), 20, 0, -135), ((88.1, 78.1), 25, 45, 155),
+         ((42, 15), 15, 150, 270)),
+        (((42, 0), (200, 0)), ((220, 20), (220, 60)), ((155.7, 45.7), (105.7, 95.7)), ((65.44, 88.67), (29.01, 22.5))))}
+"""Its `racetrack-v0` and `racetrack-large-v0`."""
+
+TRACKS = {"racetrack": racetrack.track, "racetrack_large": racetrack_large.track}
+RADII_M = {"racetrack": {15, 20, 23.5, 25}, "racetrack_large": {15, 20, 25}}
+
 TOUCH_M = 0.35
 """Its pieces do not meet exactly."""
 
 
-def test_the_racetrack_is_that_of_highway_env():
-    path = track()
+@pytest.mark.parametrize("name", TRACKS)
+def test_a_racetrack_is_that_of_highway_env(name):
+    path, (arcs, lines) = TRACKS[name](), HIGHWAY_ENV[name]
     x_m, y_m, *_ = path.at(np.linspace(0.0, path.length_m, 20_000))
-    points = [((1 - t) * np.array(a) + t * np.array(b)) for a, b in HIGHWAY_ENV["lines"] for t in np.linspace(0, 1, 20)]
-    for centre, radius_m, first, last in HIGHWAY_ENV["arcs"]:
+    points = [((1 - t) * np.array(a) + t * np.array(b)) for a, b in lines for t in np.linspace(0, 1, 20)]
+    for centre, radius_m, first, last in arcs:
         angle = np.radians(np.linspace(first, last, 60))
         points += list(np.array(centre) + radius_m * np.stack([np.cos(angle), np.sin(angle)], axis=1))
     away = [np.hypot(x_m - x, y_m - y).min() for x, y in points]
     assert max(away) <= TOUCH_M
+    # And nothing else: every place of the track is near one of these points.
+    near = [np.hypot(*(np.array(points) - place).T).min() for place in np.stack([x_m, y_m], axis=1)[::50]]
+    assert max(near) <= 5.0
 
 
-def test_the_racetrack_closes():
-    path = track()
+@pytest.mark.parametrize("name", TRACKS)
+def test_a_racetrack_closes(name):
+    path = TRACKS[name]()
     assert math.dist(path.end[:2], path.start[:2]) <= 1e-12
     assert path.end.heading_rad - path.start.heading_rad == pytest.approx(2 * math.pi, abs=1e-12)
-    assert {round(1 / abs(piece.start_per_m), 9) for piece in path.pieces if piece.start_per_m} == {15, 20, 23.5, 25}
+    assert {round(1 / abs(piece.start_per_m), 9) for piece in path.pieces if piece.start_per_m} == RADII_M[name]
+
+
+@pytest.mark.parametrize(("next_centre_m", "next_radius_m"), [
+    ((30.0, 5.0), 8.0), ((-4.0, -40.0), 12.0), ((0.0, 25.0), 3.0)])
+def test_a_tangent_leads_from_circle_to_circle(next_centre_m, next_radius_m):
+    """Its ends are a radius to the right of the centres of both left turns."""
+    heading_rad, length_m = tangent((1.0, 2.0), 9.0, next_centre_m, next_radius_m)
+    sine, cosine = math.sin(heading_rad), math.cos(heading_rad)
+    right, ahead = np.array([sine, -cosine]), np.array([cosine, sine])
+    assert np.array([1.0, 2.0]) + 9.0 * right + length_m * ahead == pytest.approx(
+        np.array(next_centre_m) + next_radius_m * right)
+    assert 0.0 <= heading_rad < 2 * math.pi and length_m > 0.0
 
 
 def test_a_closing_turn_touches_the_last_one_and_the_axis():
@@ -60,7 +87,7 @@ def test_a_lap_of_the_oval_is_two_straights_and_a_circle(straight_m, radius_m, l
     assert np.ptp(inner[:, 1]) / 2 == pytest.approx(radius_m - 0.5 * width_m - 1.0, abs=0.03)
 
 
-@pytest.mark.parametrize("name", ["oval", "racetrack"])
+@pytest.mark.parametrize("name", ["oval", "racetrack", "racetrack_large"])
 def test_the_goals_of_a_circuit_are_100_to_200_m_ahead(name):
     for seed in range(20):
         found = made(name, seed)
@@ -128,7 +155,7 @@ def test_cars_on_a_highway_keep_a_headway_of_a_second():
 
 
 def test_as_many_cars_as_fit_start_and_one_more_is_refused():
-    for name in ("highway", "oval", "racetrack"):
+    for name in ("highway", "oval", "racetrack", "racetrack_large"):
         with pytest.raises(SceneError, match=r"agents is 4000; at most \d+ fit on these roads") as caught:
             generate_scene(name, seed=4, agents=4000)
         fitting = int(str(caught.value).split("at most ")[1].split()[0])

@@ -144,7 +144,11 @@ def test_no_lane_crosses_an_edge_anywhere_in_its_width(name, seeds, all_roads):
 
 
 def near_in_graph(found):
-    """Pairs of lanes that meet, or with at most 6 m of other lanes between them: where lanes of bays leave an aisle."""
+    """Pairs of lanes that meet, or with at most 6 m of other lanes between them: where lanes of bays leave an aisle.
+
+    And pairs that lead to lanes side by side, or from such lanes, and are not side by side themselves: one crosses the
+    other to get to the farther lane.
+    """
     lengths_m = [lane.curve.length_m for lane in found.map.lanes]
     # Lanes as edges of a graph: node i is the start of lane i, node count + i its end; linked ones become one.
     count = len(lengths_m)
@@ -173,6 +177,12 @@ def near_in_graph(found):
                 if total <= NEAR_IN_GRAPH_M and total < cost_m.get(other, math.inf):
                     cost_m[other] = total
                     heapq.heappush(queue, (total, other))
+    beside = {pair for left, right in found.map.neighbours for pair in ((left, right), (right, left))}
+    for left, right in found.map.neighbours:
+        for end in (0, count):  # at their starts, and at their ends
+            one, other = at_node[node(end + left)], at_node[node(end + right)]
+            crossing = {(i, j) for i in one for j in other} | {(j, i) for i in one for j in other}
+            related |= crossing - beside
     return related
 
 
@@ -349,7 +359,7 @@ def test_every_goal_can_be_reached_along_lanes(name, seeds, all_roads):
 def test_every_car_is_on_a_lane_along_its_heading_and_within_its_limit(name, seeds, all_roads):
     for found in some(name, scenes_of(name, fewer(name, seeds, all_roads)), all_roads):
         scene, objects = found.scene, found.scene.objects
-        at = [samples(lane, 0.2) for lane in found.map.lanes]
+        at = [samples(lane, 0.15) for lane in found.map.lanes]
         lane_of, every = np.repeat(np.arange(len(at)), [line.shape[1] for line in at]), np.concatenate(at, axis=1)
         cos, sin = np.cos(every[2]), np.sin(every[2])
         for car in range(objects.count):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from lane_map_scenes import made
+from played_scenes import agents_of, played
 
 from drive_env import generate_scene
 from drive_env.errors import SceneError
@@ -73,3 +74,89 @@ def test_cars_leave_at_every_other_arm():
         goal = np.rint(np.arctan2(objects.goal_m[:, 1], objects.goal_m[:, 0]) / (math.pi / 2))
         seen |= set(((goal - start) % 4).astype(int).tolist())
     assert seen == {1, 2, 3}
+
+
+# ---- two lanes each way ----
+
+TWO_LANES = {"lanes": 2, "street_lanes": 2, "radius_m": 20.0}
+RIGHT_M, LEFT_M = 5.25, 1.75
+"""From the axis of a street to the centres of its lanes."""
+
+
+def quarters_and_offsets(xy_m):
+    """The arm of four on which each place is, and how far beside its axis."""
+    quarter = np.rint(np.arctan2(xy_m[:, 1], xy_m[:, 0]) / (math.pi / 2))
+    angle = quarter * math.pi / 2
+    return quarter, np.abs(xy_m[:, 1] * np.cos(angle) - xy_m[:, 0] * np.sin(angle))
+
+
+def starts_and_goals(seeds):
+    objects = [generate_scene("roundabout", seed=seed, agents=16, **TWO_LANES).objects for seed in seeds]
+    return (np.concatenate([np.stack([one.x_m[0], one.y_m[0]], axis=1) for one in objects]),
+            np.concatenate([one.goal_m for one in objects]))
+
+
+def test_entries_of_two_lanes_have_one_centre():
+    """17.25 m right of the axis, 32 m from the ring's centre: one arc touches 20 m, the other one 16.5 m."""
+    ring = Ring(Pose(0.0, 0.0, 0.0), {0: 0.0}, 3.5, 20.0, 12.0, 12.0, 2, 7.0, 2)
+    assert math.degrees(ring.entry.past_rad) == pytest.approx(32.620, abs=1e-3)
+    assert ring.entry.reach_m == pytest.approx(26.953, abs=1e-3)
+    assert [1 / piece.start_per_m for piece, in ring.entry_pieces_of_lanes] == pytest.approx([-15.5, -12.0])
+
+
+def test_each_lane_of_a_street_leads_onto_a_lane_of_the_ring_of_its_own_and_off_it():
+    roads = made("roundabout", 0, **TWO_LANES).map
+    after = {lane: [b for a, b in roads.links if a == lane] for lane in range(len(roads.lanes))}
+    entries = set(after) - {b for _, b in roads.links}
+    assert len(entries) == 8
+    for entry in entries:
+        start = roads.lanes[entry].curve.start
+        beside_m = quarters_and_offsets(np.array([[start.x_m, start.y_m]]))[1][0]
+        (onto,), radius_m = after[entry], {RIGHT_M: 20.0, LEFT_M: 16.5}[round(float(beside_m), 3)]
+        ring, = after[onto]
+        seen = {ring}
+        while len(ends := set().union(*(after[lane] for lane in seen)) - seen):  # all that can be reached
+            seen |= ends
+        streets = [lane for lane in seen if not after[lane]]
+        away_m = [np.hypot(*curve.at(np.linspace(0.0, curve.length_m, 9))[:2])
+                  for curve in (roads.lanes[lane].curve for lane in seen)]
+        around = [own_m for own_m in away_m if own_m.max() < 21.0]
+        assert np.array(around) == pytest.approx(np.full((8, 9), radius_m)) and len(streets) == 4
+
+
+def test_cars_leave_by_the_exits_of_their_lanes():
+    start_m, goal_m = starts_and_goals(range(12))
+    (start, start_beside_m), (goal, goal_beside_m) = quarters_and_offsets(start_m), quarters_and_offsets(goal_m)
+    is_right = start_beside_m > 3.5
+    assert start_beside_m == pytest.approx(np.where(is_right, RIGHT_M, LEFT_M), abs=0.01)
+    assert goal_beside_m == pytest.approx(np.where(is_right, RIGHT_M, LEFT_M), abs=0.01)
+    steps = ((goal - start) % 4).astype(int)
+    assert set(steps[is_right].tolist()) == {1, 2} and set(steps[~is_right].tolist()) == {2, 3}
+
+
+def test_a_car_keeps_its_lane_of_the_ring():
+    """Cars of right lanes stay on the outer one; those of left lanes are on the inner one without a break."""
+    away_m = []
+
+    def look(batch):
+        x_m, y_m, *_ = agents_of(batch)
+        away_m.append(np.hypot(x_m, y_m))
+
+    records = played("roundabout", range(3), "lane", agents=16, steps=300, on_step=look, **TWO_LANES)
+    away_m, is_right = np.array(away_m), quarters_and_offsets(starts_and_goals(range(3))[0])[1] > 3.5
+    for car in np.flatnonzero(records["goal"] == 1):
+        own_m = away_m[:int(records["trial_length"][car]) - 1, car]
+        inside = np.flatnonzero(own_m < 18.25)
+        if is_right[car]:
+            assert own_m.min() >= 19.0
+        else:
+            assert 15.5 <= own_m.min() <= 17.5 and (np.diff(inside) == 1).all()
+
+
+@pytest.mark.parametrize("parameters, sentence", [
+    ({"street_lanes": 2}, "street_lanes is 2; with 1 lanes it must be at most 1"),
+    ({"lanes": 2, "street_lanes": 2, "radius_m": 12.0, "entry_radius_m": 10.0, "lane_width_m": 4.5, "arms": 3},
+     "m before the bend onto the ring; at most 0 m are possible")])
+def test_lanes_that_do_not_fit_are_refused(parameters, sentence):
+    with pytest.raises(SceneError, match=sentence):
+        generate_scene("roundabout", **parameters)
