@@ -29,7 +29,7 @@ from .drivers.random import sampled_actions
 from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
 from .names import named_arguments
-from .trained import SUFFIX, Act, MakeAct, TrainedPolicy, policy_of, read_policy
+from .trained import SUFFIX, Act, MakeAct, TrainedPolicy, bound, policy_of, read_policy
 
 __all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "load_policy", "policy_maker"]
 
@@ -211,7 +211,7 @@ def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
     """
     found = resolved(policy)
     if isinstance(found, str):
-        return lambda batch: KNOWN[found].make(batch, seed)
+        return bound(lambda batch: KNOWN[found].make(batch, seed))
     if hasattr(found, "for_batch"):
         return found.for_batch
     reset = getattr(found, "reset", None)

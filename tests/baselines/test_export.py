@@ -116,7 +116,11 @@ def test_commands_export_and_take_the_file(checkpoint, tmp_path, monkeypatch, ca
 
 
 @pytest.mark.parametrize("change, sentence", [
-    ({"observation": {"partners": 4}}, r"was trained on other observations than those of this batch, .* differ in 'pa"),
+    ({"observation": {"partners": 4}}, r"was trained on other observations than those of this batch, .* differ in 'pa.*"
+     ", since observation.partners is 4 and was 5 in the training; the config of its"),
+    ({"max_trials": 7}, "differ in 'trial/index', since max_trials is 7 and was 2 in the training; "),
+    ({"max_trials": 7, "observation": {"roads": 9}},
+     "since max_trials is 7 and was 2 in the training, and observation.roads is 9 and was "),
     ({"goal_radius_m": 2.0, "observation": {"candidates": 2}}, "differ in 'candidates/"),
     ({"action_type": "continuous"}, "was trained with actions whose type is 'discrete'; this batch has 'continuous'"),
     ({"dynamics": {"max_steering_rad": 0.3}}, "differ in 'ego/steering'"),
