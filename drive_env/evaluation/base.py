@@ -17,7 +17,7 @@ from ..errors import ConfigError, DriveError, checked_path, value_text
 from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
-from .films import Candidates, film_modules, with_films
+from .films import Candidates, check_views, with_films
 from .metrics import figures_of_groups, figures_of_rows
 from .probes import Comfort, DrivenScores, Probes
 from .result import Coverage, EvalResult, Failure, films_folder, sha256_of
@@ -233,8 +233,7 @@ class Evaluator:
             raise ConfigError(f"out is None; render of eval.{self.name} is True, so it must be the path of the result, "
                               "beside which films are written")
         films_folder(Path(checked_path(out, (".json",)))).mkdir(parents=True, exist_ok=True)
-        if set(self.config.render_views) != {"replay"}:
-            film_modules()
+        check_views(self.config)
 
     def _probes(self, batch: Batch) -> Probe:
         """The probe of the type, joined with those that all types have."""

@@ -20,7 +20,7 @@ EPISODE_LIMIT = 100_000
 SCHEDULE = ("enabled", "interval", "mode", "timeout_s")
 """Settings that determine when and where an evaluator runs, not what it plays; results do not have them."""
 
-RENDERING = ("render", "render_scenes", "render_steps", "render_views", "render_rotates")
+RENDERING = ("render", "render_scenes", "render_steps", "render_views", "render_rotates", "render_kept")
 """Settings that determine which of the played episodes are shown, and how; results do not have them either."""
 
 VIEWS = ("replay", "scene", "follow")
@@ -96,6 +96,9 @@ class EvaluatorConfig(Checked):
     render_rotates: bool = setting(
         False, "", "whether every second scene is preferred, the other ones at the next `interval` of a training",
         switch())
+    render_kept: int | None = setting(
+        10, "evaluations", "in a training, number of evaluations whose files remain; those of older ones are deleted",
+        count(1, EPISODE_LIMIT, none="all remain"))
     env: Nested[DriveConfig, Fields] = nested(DriveConfig(), "config of the worlds")
     options: Any = setting(None, "", "settings of the type of evaluator, by name", Check(
         _are_named, "a mapping of values by name, or None (the defaults)",
