@@ -193,7 +193,8 @@ class EvalResult:
         """Writes the result and its rows to two files of one folder, such as result.json and result.episodes.csv.
 
         Args:
-            path: of the JSON file; existing files are replaced.
+            path: of the JSON file. Existing files are replaced once both are complete: an interrupt or a full disk
+                leaves them as they are.
 
         Raises:
             ConfigError: the path does not end in .json, or its folder does not exist.
@@ -201,9 +202,16 @@ class EvalResult:
         """
         file = Path(checked_path(path, (".json",)))
         table = rows_file(file)
-        write_rows(self.rows, table)
-        data = self.to_dict(table.name, _file_sha256(table))
-        file.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        unfinished = [one.with_name(f".{one.name}.unfinished") for one in (table, file)]
+        try:
+            write_rows(self.rows, unfinished[0])
+            data = self.to_dict(table.name, _file_sha256(unfinished[0]))
+            unfinished[1].write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            for one, target in zip(unfinished, (table, file), strict=True):
+                one.replace(target)
+        finally:
+            for one in unfinished:
+                one.unlink(missing_ok=True)
 
 
 def rows_file(path: Path) -> Path:
