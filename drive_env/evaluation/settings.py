@@ -29,6 +29,10 @@ VIEWS = ("replay", "scene", "follow")
 STEP_LIMIT = 1_000_000
 
 
+Allowed = tuple[Any, ...] | range | type[str]
+"""The values that an option of a type of evaluator may have, their range, or `str` for a text or None."""
+
+
 def _are_scenes(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) > 0 and all(
         isinstance(one, (str, os.PathLike, Scene)) for one in value)
@@ -119,12 +123,12 @@ class EvaluatorConfig(Checked):
 
 
 def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str, Any],
-                    allowed: Mapping[str, tuple[Any, ...] | range]) -> dict[str, Any]:
+                    allowed: Mapping[str, Allowed]) -> dict[str, Any]:
     """The options of a type of evaluator, completed by its defaults.
 
     Args:
         kind: the type, for error messages. options: the ones that were set. defaults: all options with their defaults.
-        allowed: the values that each option may have, or their range.
+        allowed: the values that each option may have, their range, or `str` for a text or None.
 
     Raises:
         ConfigError: there is no such option, or a value is not allowed.
@@ -136,6 +140,9 @@ def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str
         bounds = allowed[name]
         if isinstance(bounds, range):
             checked_int(f"eval.{name}", value, bounds.start, bounds.stop - 1)
+        elif isinstance(bounds, type):
+            if value is not None and (not isinstance(value, str) or not value):
+                raise ConfigError(f"eval.{name} is {value_text(value)}; it must be a text or None")
         elif (type(value), value) not in [(type(one), one) for one in bounds]:  # 1 is no bool
             raise ConfigError(f"eval.{name} is {value_text(value)}; it must be one of "
                               + ", ".join(map(repr, bounds)))

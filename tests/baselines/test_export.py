@@ -19,7 +19,7 @@ import drive_env
 from baselines.export import exported, main, shape_of
 from baselines.policy.runner import PolicyRunner
 from drive_env import Batch, ConfigError, load_policy
-from drive_env.evaluation import MultiScenario
+from drive_env.evaluation import MultiScenario, TrafficMatrix
 from drive_env.trained import (
     PolicyFile, meaning_of_actions, meaning_of_observations, needed_weights, policy_of, read_policy, write_policy)
 
@@ -131,6 +131,16 @@ def test_a_batch_of_other_observations_or_actions_is_refused(file, change, sente
     with Batch("intersection", num_worlds=1, config=policy.config.replace(**change)) as batch:
         with pytest.raises(ConfigError, match=sentence):
             policy.for_batch(batch)
+
+
+def test_an_exported_policy_is_traffic_if_it_fits_the_config(file):
+    few = {"scenes": ["intersection"], "scene_count": 2, "scene_agents": 4, "options": {"checkpoint": str(file)}}
+    found = TrafficMatrix("matrix", {**few, "env": BUSY.drive}).rollout(file)
+    of_self, of_checkpoint = ({name: values[found.rows["group"] == group].tolist() for name, values in found.rows.items()
+                               if name in ("reward", "distance_m", "score")} for group in ("self", "checkpoint"))
+    assert of_self == of_checkpoint, "the ego is the same policy"
+    with pytest.raises(ConfigError, match="since max_trials is 1 and was 2 in the training"):
+        TrafficMatrix("matrix", {**few, "env": BUSY.drive.replace(max_trials=1)}).rollout("lane")
 
 
 def test_half_float_observations_are_accepted(file):
