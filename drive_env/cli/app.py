@@ -169,6 +169,26 @@ def play(
     visuals.play(scene, out, policy, agents, trials, seed, view.value, agent, index)
 
 
+@app.command(short_help="Drive an agent yourself, by keyboard or gamepad.")
+def drive(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)] = "town",
+    policy: Annotated[str | None, typer.Option(
+        metavar="POLICY", help=f"Drives the other agents: {POLICY_HELP}", show_default=visuals.DEFAULT_POLICY)] = None,
+    index: INDEX = 0,
+    agents: AGENTS = None,
+    trials: Annotated[int | None, _trials(1)] = None,
+    seed: SEED = 0,
+    view: Annotated[visuals.View, typer.Option(
+        help="follow (your car and what it observes) or scene (the whole scene).")] = visuals.View.follow,
+    agent: Annotated[int, _number("Index of the agent that you drive.", min=0)] = 0,
+) -> None:
+    """Drive an agent yourself in a window: arrow keys or WASD, Space brakes, R resets, Esc quits.
+
+    A gamepad's left stick drives, A brakes, and Start resets. Needs the extra [drive].
+    """
+    visuals.drive(scene, policy, agents, trials, seed, view.value, agent, index)
+
+
 @app.command(short_help="Play an episode and write a page that replays it.")
 def replay(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
