@@ -242,8 +242,8 @@ def main() -> None:
                                        ("--no-bounds", not bounds), ("--threads", threads), ("--failures", failures)):
                     if is_set:
                         raise ConfigError(f"{option} is set; it needs --evaluator or --config")
-                print_table(checkpoint, (values_of(scenes), scene_count, scene_agents), first_seed or 0, deterministic, seed or 0,
-                            device)
+                print_table(checkpoint, (values_of(scenes), scene_count, scene_agents), first_seed or 0, deterministic,
+                            seed or 0, device)
                 return
 
             # The evaluators.

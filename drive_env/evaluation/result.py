@@ -268,9 +268,9 @@ def result_path(folder: Path, name: str) -> Path:
         ConfigError: the name of the evaluator cannot be that of a file.
     """
     if len(name) > FILE_NAME_LIMIT or not FILE_NAME.fullmatch(name):
-        raise ConfigError(f"the name of an evaluator is {value_text(name)}; for a file of results it must consist of at "
-                          f"most {FILE_NAME_LIMIT} of the letters A to Z and a to z, digits, '_', '-' and '.', with a "
-                          "letter, a digit or '_' at both ends")
+        raise ConfigError(f"the name of an evaluator is {value_text(name)}; for a file of results it must consist of "
+                          f"at most {FILE_NAME_LIMIT} of the letters A to Z and a to z, digits, '_', '-' and '.', with "
+                          "a letter, a digit or '_' at both ends")
     return folder / f"{name}.json"
 
 

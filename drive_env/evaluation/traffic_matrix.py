@@ -36,8 +36,15 @@ class TrafficMatrix(Evaluator):
 
     Traffic replays its logs, stands still, follows rules (`others="idm"`), or consists of agents that are driven by the
     lane driver, by the policy itself, or with the option `checkpoint` by a trained policy, whose observations and
-    actions must mean the same under the config as in its training. The ego is the sdc, or the first vehicle that can drive; only it is measured.
-    The results of several policies are the rows of the matrix ego x traffic.
+    actions must mean the same under the config as in its training. The ego is the sdc, or the first vehicle that can
+    drive; only it is measured. The results of several policies are the rows of the matrix ego x traffic.
+
+    Args:
+        name, config: as for `Evaluator`.
+
+    Raises:
+        ConfigError: as from `Evaluator`, or the option `checkpoint` is the path of no trained policy.
+        MissingExtraError: it is a checkpoint, and a package of the extra `train` is not installed.
     """
 
     type = "traffic_matrix"
@@ -75,7 +82,7 @@ class TrafficMatrix(Evaluator):
         return [scene if scene.sdc in drivable else replace(scene, sdc=int(drivable[0]))]
 
     def act_maker(self, make_act: MakeAct, condition: str) -> MakeAct:
-        """`make_act`; under "lane" and "checkpoint", with a lane driver or the checkpoint for all agents except the egos.
+        """`make_act`; under the `condition` "lane" or "checkpoint", with that traffic for all agents except the egos.
 
         The actions are in the form of `batch.actions`.
 

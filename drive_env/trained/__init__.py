@@ -5,7 +5,8 @@ from __future__ import annotations
 from .network import ROTARY_BASE, SetBlock, Shape, needed_weights
 from .policy import policy_of
 from .policy_file import (
-    SUFFIX, PolicyFile, cause_of_other_observations, meaning_of_actions, meaning_of_observations, read_policy, write_policy)
+    SUFFIX, PolicyFile, cause_of_other_observations, meaning_of_actions, meaning_of_observations, read_policy,
+    write_policy)
 from .trained_policy import Act, MakeAct, TrainedPolicy, bound
 
 __all__ = ["ROTARY_BASE", "SUFFIX", "Act", "MakeAct", "PolicyFile", "SetBlock", "Shape", "TrainedPolicy", "bound",

@@ -136,8 +136,9 @@ def test_a_batch_of_other_observations_or_actions_is_refused(file, change, sente
 def test_an_exported_policy_is_traffic_if_it_fits_the_config(file):
     few = {"scenes": ["intersection"], "scene_count": 2, "scene_agents": 4, "options": {"checkpoint": str(file)}}
     found = TrafficMatrix("matrix", {**few, "env": BUSY.drive}).rollout(file)
-    of_self, of_checkpoint = ({name: values[found.rows["group"] == group].tolist() for name, values in found.rows.items()
-                               if name in ("reward", "distance_m", "score")} for group in ("self", "checkpoint"))
+    of_self, of_checkpoint = (
+        {name: found.rows[name][found.rows["group"] == group].tolist() for name in ("reward", "distance_m", "score")}
+        for group in ("self", "checkpoint"))
     assert of_self == of_checkpoint, "the ego is the same policy"
     with pytest.raises(ConfigError, match="since max_trials is 1 and was 2 in the training"):
         TrafficMatrix("matrix", {**few, "env": BUSY.drive.replace(max_trials=1)}).rollout("lane")

@@ -103,7 +103,7 @@ def trained(name, sha256="a"):
 
 
 def test_a_checkpoint_as_traffic_drives_all_but_the_ego(monkeypatch):
-    """One that acts as the lane driver is the traffic of the lane driver, and one that coasts that of a coasting ego."""
+    """One that acts as the lane driver is the traffic of `lane`, and one that coasts that of a coasting ego, `self`."""
     config = {**SMALL, "options": {"checkpoint": "runs/town"}}
     for name, same_as in (("lane", "lane"), ("constant", "self")):
         monkeypatch.setattr(traffic_matrix, "load_policy", {"runs/town": trained(name)}.get)
@@ -142,7 +142,7 @@ def test_the_path_of_traffic_may_have_a_variable(monkeypatch):
     settings = {"type": "traffic_matrix", "eval": {"checkpoint": "$RUNS/town"}}
     assert evaluator_of("matrix", settings).chosen["checkpoint"] == "/runs/town"
     monkeypatch.delenv("RUNS")
-    with pytest.raises(ConfigError, match="checkpoint of eval.matrix has '.RUNS/town'; the environment has no variable"):
+    with pytest.raises(ConfigError, match="checkpoint of eval.matrix has '.RUNS/town'; the environment has no"):
         evaluator_of("matrix", settings)
 
 

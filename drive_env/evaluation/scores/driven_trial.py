@@ -118,8 +118,8 @@ def event_speed_mps(before_mps: Any, moved_m: Any, dt_s: Any) -> np.ndarray:
     """The speed to which a constant acceleration over a step leads, from the speed before it and the distance driven,
     numbers or arrays.
 
-    The core sets the speed of a vehicle to 0 in the step of an event that stops or removes it. Where no vehicle has such
-    a speed, the step was a jump, as the vehicle model "state" allows, and its speed is the one before it.
+    The core sets the speed of a vehicle to 0 in the step of an event that stops or removes it. Where no vehicle has
+    such a speed, the step was a jump, as the vehicle model "state" allows, and its speed is the one before it.
     """
     speed_mps = np.copysign(np.maximum(2.0 * moved_m / dt_s - np.abs(before_mps), 0.0), before_mps)
     return np.where(np.abs(speed_mps) <= SPEED_LIMIT_MPS, speed_mps, before_mps)
