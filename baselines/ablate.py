@@ -24,7 +24,7 @@ from drive_env import Batch, DriveConfig, Scene
 from .adaptation.interventions import ablations
 from .adaptation.report import as_data, as_table, draw_scores, draw_training
 from .adaptation.scores import Scores, optimal_curves
-from .evaluate import episode_records
+from .evaluate import Repeated, episode_records, values_of
 from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of, seeds_used
 from .tools.checkpoint import about, check_fits, checkpoint_at, checkpoints, load_policy
@@ -88,8 +88,8 @@ def main() -> None:
     import tyro
     from rich.console import Console
 
-    def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None,
-            first_seed: int | None = None, episodes: int = 8, compare: tuple[str, ...] = (),
+    def run(checkpoint: Path, scenes: Repeated = (), scene_count: int | None = None,
+            first_seed: int | None = None, episodes: int = 8, compare: Repeated = (),
             training: bool = False, deterministic: bool = False, seed: int = 0, device: str = "auto",
             out: Path = Path("ablation")) -> None:
         """Prints the score of each trial under ablations of memory and trial features, with 95% intervals over scenes.
@@ -117,7 +117,7 @@ def main() -> None:
             policy, config = load_policy(checkpoint, torch_device)
             if config.env.drive.max_trials == 1:
                 raise ValueError(f"'{checkpoint}' has max_trials 1; an ablation needs an episode of 2 or more trials")
-            env = config.env.on_scenes(scenes, scene_count)
+            env = config.env.on_scenes(values_of(scenes), scene_count)
             held_out = scenes_of(env, seeds_used(config.env) if first_seed is None else first_seed)
             if len(held_out) < 2:
                 raise ValueError(f"scenes has {len(held_out)} scene; it must have 2 or more, since `shuffled` needs "
@@ -127,7 +127,7 @@ def main() -> None:
 
             # Further policies, each with the config of its training.
             paths = {"full": checkpoint}
-            for name, path in compared_checkpoints(compare, runners).items():
+            for name, path in compared_checkpoints(values_of(compare), runners).items():
                 other, of_other = load_policy(path, torch_device)
                 paths[name] = path
                 runners[name] = PolicyRunner(other, torch_device, deterministic), of_other.env.drive

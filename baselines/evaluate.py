@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,8 +39,8 @@ from .tools.checkpoint import about, check_fits, checkpoint_at, load_policy
 from .tools.checkpoint_config import WEIGHTS
 from .tools.dist import join
 
-Repeated = tyro.conf.UseAppendAction[tuple[str, ...]]
-"""An option that may be repeated, as those of `drive-env evaluate`."""
+Repeated = tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]]
+"""An option with several values that may also be repeated, as those of `drive-env evaluate`; `values_of` joins them."""
 
 Settings = Annotated[Repeated, tyro.conf.arg(name="set")]
 All, Listed, Shown = (Annotated[bool, tyro.conf.arg(name=name)] for name in ("all", "list", "show"))
@@ -51,6 +52,11 @@ alone, and not on the other worlds of the batch."""
 
 WORLDS_AT_ONCE = 64
 """Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
+
+
+def values_of(repeated: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """All values of an option, in their order on the command line."""
+    return tuple(chain.from_iterable(repeated))
 
 
 def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0,
@@ -195,7 +201,7 @@ def set_once(settings: Sequence[str], options: Mapping[str, Any]) -> list[str]:
 def main() -> None:
     """The command: `python -m baselines.evaluate CHECKPOINT`."""
 
-    def run(checkpoint: Path, scenes: tuple[str, ...] = (), scene_count: int | None = None,
+    def run(checkpoint: Path, scenes: Repeated = (), scene_count: int | None = None,
             first_seed: int | None = None, scene_agents: int | None = None, deterministic: bool = True,
             seed: int | None = None, device: str = "auto", evaluator: Repeated = (), all_enabled: All = False,
             config: Path | None = None, listed: Listed = False, shown: Shown = False,
@@ -215,13 +221,13 @@ def main() -> None:
             deterministic: take the most probable action instead of a sample.
             seed: of the worlds and of the random policy; none: 0.
             device: a device of torch, or auto.
-            evaluator: a section of the config, or without a config a type of evaluator; may be repeated.
+            evaluator: a section of the config, or without a config a type of evaluator; takes several.
             all_enabled: run all enabled sections of the config, as if neither this nor `evaluator` is set.
             config: a TOML file with sections [eval.NAME].
             listed: list the evaluators and exit.
             shown: show all settings of the evaluators as JSON and exit.
             out: the result to write (.json), with its rows beside it; with several evaluators, a folder.
-            settings: of an evaluator, such as scene_count=8 or env.trial_steps=40; may be repeated.
+            settings: of an evaluator, such as scene_count=8 or env.trial_steps=40; takes several.
             shard: play part I of N of an evaluator's scenes, I/N, from 0; `drive-env merge` joins results.
             bounds: whether an evaluator also plays policies that need no training.
             threads: number of threads that step the worlds of an evaluator; 0: one per available core.
@@ -236,15 +242,16 @@ def main() -> None:
                                        ("--no-bounds", not bounds), ("--threads", threads), ("--failures", failures)):
                     if is_set:
                         raise ConfigError(f"{option} is set; it needs --evaluator or --config")
-                print_table(checkpoint, (scenes, scene_count, scene_agents), first_seed or 0, deterministic, seed or 0,
-                            device)
+                print_table(checkpoint, (values_of(scenes), scene_count, scene_agents), first_seed or 0, deterministic,
+                            seed or 0, device)
                 return
 
             # The evaluators.
             policy = policy_of(checkpoint, device, deterministic)
-            options = set_once(settings, {"scene_count": scene_count, "first_seed": first_seed,
+            options = set_once(values_of(settings), {"scene_count": scene_count, "first_seed": first_seed,
                                           "scene_agents": scene_agents, "seed": seed})
-            chosen = selected_evaluators(scenes, evaluator, config, None, None, options, policy, failures)
+            chosen = selected_evaluators(values_of(scenes), values_of(evaluator), config, None, None, options, policy,
+                                         failures)
             code = run_evaluators(str(checkpoint), policy, chosen, out, shard, bounds, threads, listed, shown)
         except (DriveError, ValueError, OSError) as error:  # the message is one sentence
             sys.exit(f"baselines.evaluate: {error}")

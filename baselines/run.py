@@ -255,7 +255,7 @@ class Run:
         """Runs the evaluators that are due, logs a line for each and shows its films."""
         with self._undisturbed():
             for evaluated in self._evaluations.run(self.counters, self._checkpoint, self.done):
-                self._log.write("eval", self.counters, evaluated.line())
+                self._log.write("evaluation", self.counters, evaluated.line())
                 self._log.show(self.counters, self._evaluations.films_of(evaluated))
 
     def _undisturbed(self) -> AbstractContextManager[None]:

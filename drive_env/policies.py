@@ -20,16 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .action_space import action_dimensions, index_of_bins
 from .batch import Batch
 from .config import ConfigSource, DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig
 from .drivers import LaneDriver, ParkingDriver
-from .drivers.controls import check_controls
+from .drivers.controls import action_of_shares, check_controls
 from .drivers.random import sampled_actions
 from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
 from .names import named_arguments
-from .trained import PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, is_packaged, policy_of, read_policy
+from .trained import PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, bound, is_packaged, policy_of, read_policy
 
 __all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "load_policy", "policy_maker"]
 
@@ -128,11 +127,7 @@ def _logged_actions(batch: Batch, scene: int) -> np.ndarray:
 
 def neutral_action(config: DriveConfig) -> np.ndarray:
     """The action of one agent whose numbers are all 0, or their nearest bins, in the form of `batch.actions`."""
-    dimensions = action_dimensions(config)
-    if config.action_type == "continuous":
-        return np.zeros(len(dimensions), np.float32)
-    bins = np.array([np.abs(dimension.shares).argmin() for dimension in dimensions], np.int64)
-    return bins if config.action_type == "multi_discrete" else index_of_bins(bins, dimensions)
+    return action_of_shares({}, config)
 
 
 ACCELERATION = "a vehicle model whose actions set an acceleration and a wheel angle or curvature"
@@ -213,7 +208,7 @@ def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
     """
     found = resolved(policy)
     if isinstance(found, str):
-        return lambda batch: KNOWN[found].make(batch, seed)
+        return bound(lambda batch: KNOWN[found].make(batch, seed))
     if hasattr(found, "for_batch"):
         return found.for_batch
     reset = getattr(found, "reset", None)

@@ -18,8 +18,8 @@ from drive_env.policies import TrainedPolicy
 from drive_env.scenes.generate import GENERATORS
 
 
-COMMANDS = ["demo", "inspect", "convert", "classify", "play", "replay", "gallery", "evaluate", "merge", "compare",
-            "hardness", "bench"]
+COMMANDS = ["demo", "inspect", "convert", "classify", "play", "drive", "replay", "gallery", "evaluate", "merge",
+            "compare", "hardness", "bench"]
 
 
 def run_alone(*arguments):

@@ -37,6 +37,41 @@ def test_the_table_shows_a_policy_beside_those_without_training(tmp_path):
     assert cells(output, "mean_speed_mps")[2] == f"{random.metrics['mean_speed_mps'].value:.3g}"
 
 
+@pytest.mark.parametrize("words, scenes, listed", [
+    (("random", "--scenes", "oval", "town"), ["oval", "town"], ["multi_scenario"]),
+    (("--scenes", "oval", "town", "--show"), ["oval", "town"], ["multi_scenario"]),
+    (("--scenes", "oval", "--scenes", "town", "--show"), ["oval", "town"], ["multi_scenario"]),
+    (("--scenes=oval", "town", "random", "--show"), ["oval", "town"], ["multi_scenario"]),
+    (("--scenes", "oval", "random", "--show"), ["oval"], ["multi_scenario"]),
+    (("--scenes", "oval", "random", "--set", "scene_count=2", "seed=3"), ["oval"], ["multi_scenario"]),
+    (("--evaluator", "robustness", "multi_scenario", "--scenes", "oval", "--show"), ["oval"],
+     ["robustness", "multi_scenario"]),
+    (("random", "--evaluator", "robustness", "--evaluator", "multi_scenario", "--scenes", "oval", "town"),
+     ["oval", "town"], ["robustness", "multi_scenario"]),
+    (("--scenes", "oval", "--trials", "2", "random"), ["oval"], ["multi_scenario"]),
+    (("--no-bounds", "random", "--scenes", "oval", "town"), ["oval", "town"], ["multi_scenario"]),
+    (("random", "highway", "--scenes", "oval"), None, None)])
+def test_an_option_takes_several_values_at_once_or_one_after_the_other(words, scenes, listed):
+    code, output = code_of("evaluate", *words, *(() if "--show" in words else ("--show",)))
+    if scenes is None:
+        assert code == 2
+        return
+    found, text = [], output
+    while text.strip():
+        settings, end = json.JSONDecoder().raw_decode(text)
+        found, text = [*found, settings], text[end:].lstrip()
+    assert code == 0 and [settings["name"] for settings in found] == listed
+    assert all(settings["scenes"] == scenes for settings in found)
+    assert found[0]["seed"] == (3 if "seed=3" in words else 0)
+
+
+def test_without_a_policy_the_last_word_that_is_no_scene_is_the_policy():
+    with pytest.raises(ConfigError, match="POLICY is missing"):
+        run("evaluate", "--scenes", "oval", "town")
+    with pytest.raises(ConfigError, match="policy is 'fast'; it must be"):
+        run("evaluate", "--scenes", "oval", "fast")
+
+
 def test_shards_are_merged_to_the_file_of_the_whole(tmp_path):
     whole, parts = tmp_path / "whole.json", [tmp_path / f"{shard}.json" for shard in range(2)]
     run("evaluate", "random", *SMALL, "--no-bounds", "--out", str(whole))
@@ -137,7 +172,7 @@ def test_an_option_that_does_not_fit_is_one_sentence_before_anything_is_played(a
 @pytest.mark.parametrize("text, sentence", [
     ("[eval.a]\nscene_count = 1\n", "eval.toml: no section is run; it must have one with a type that is enabled"),
     ('[eval."../a"]\ntype = "multi_scenario"\n[eval.b]\ntype = "multi_scenario"\n',
-     "the name of an evaluator is '../a'; for a file of results it must be without slashes")])
+     "the name of an evaluator is '../a'; for a file of results it must consist of at most 100")])
 def test_sections_that_do_not_fit_are_one_sentence_before_anything_is_played(text, sentence, tmp_path, monkeypatch):
     monkeypatch.setattr(MultiScenario, "rollout", None)
     (tmp_path / "eval.toml").write_text(text)

@@ -5,10 +5,10 @@ import sys
 import numpy as np
 import pytest
 
-from drive_env import Batch, ConfigError, DriveConfig, generate_scene, load_policy
+from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene, load_policy
 from drive_env.behaviours import behaviour_scenes
 from drive_env.drivers import LaneDriver, RandomDriver
-from drive_env.policies import POLICIES, config_for, policy_maker, resolved
+from drive_env.policies import POLICIES, TrainedPolicy, config_for, policy_maker, resolved
 from drive_env.replay import record
 
 IGNORE = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
@@ -141,6 +141,30 @@ def test_a_policy_makes_itself_for_a_batch_if_it_can():
 
     with town() as batch:
         assert policy_maker(Made(), 0)(batch)(batch) == ("made for", 1)
+
+
+@pytest.mark.parametrize("policy", ["lane", "random", "constant", "idm"])
+def test_a_policy_with_a_name_refuses_a_batch_that_it_was_not_made_for(policy):
+    check_refused(policy_maker(policy, 0))
+
+
+def test_a_trained_policy_refuses_a_batch_that_it_was_not_made_for():
+    """Also under an ablation: in another batch, the memory of its agents would be that of others."""
+    coasting = lambda batch: lambda given: np.full(given.num_agents, 45)
+    policy = TrainedPolicy(coasting, {}, DriveConfig(), ablated={"wiped": coasting})
+    for make_act in (policy.for_batch, policy.ablated["wiped"], policy_maker(policy)):
+        check_refused(make_act)
+
+
+def check_refused(make_act):
+    with town() as batch, town() as other:
+        act = make_act(batch)
+        for one in (batch, other):
+            one.reset()
+        act(batch)
+        with pytest.raises(CallError, match="called with another batch than the one that it was made for; each batch"):
+            act(other)
+        other.step(make_act(other)(other))
 
 
 MODULE = """

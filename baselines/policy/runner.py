@@ -11,6 +11,7 @@ from torch import Tensor
 
 from drive_env import Batch
 from drive_env.policies import Act
+from drive_env.trained import bound
 
 from .kv_cache import KVCache
 from .model import Policy
@@ -49,6 +50,10 @@ class PolicyRunner:
         return self(batch)
 
     def __call__(self, batch: Batch) -> Act:
+        """`for_batch`."""
+        return bound(self._made)(batch)
+
+    def _made(self, batch: Batch) -> Act:
         actor = self.policy.actor
         memory = Memory(self.policy.make_cache(batch.num_agents, 1, self.device), torch.zeros(
             batch.num_agents, actor.components, dtype=actor.dtype, device=self.device))

@@ -19,5 +19,6 @@ def best_update(lines: Iterable[Mapping[str, Any]], metric: str, updates: Collec
     """
     name, sign = name_and_sign(metric)
     found = [(sign * line[name], line["update"]) for line in lines
-             if line["kind"] == "evaluation" and line["update"] in updates and line.get(name) is not None]
+             if line["kind"] == "evaluation" and "evaluator" not in line and line["update"] in updates
+             and line.get(name) is not None]
     return max(found, key=lambda pair: pair[0])[1] if found else None

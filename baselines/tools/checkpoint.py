@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from drive_env import Batch, CallError, ConfigError, Feature
+from drive_env import Batch, CallError, ConfigError, DriveConfig, Feature
+from drive_env.trained import cause_of_other_observations
 
 from ..config import TrainConfig
 from ..policy.model import Policy
@@ -156,7 +157,8 @@ def check_fits(path: Path, batch: Batch) -> None:
     """Raises a CheckpointError unless observations and actions of the batch mean the same as those of the training."""
     if names := rescaled(path, batch):
         raise CheckpointError(f"{os.fspath(path)!r} was trained on other observations than those of this batch: "
-                              f"{names[0]!r} has another scale")
+                              f"{names[0]!r} has another scale"
+                              + cause_of_other_observations(config_of(path).env.drive, batch.config))
 
 
 @suggests_another
@@ -166,29 +168,32 @@ def rescaled(path: Path, batch: Batch) -> list[str]:
     Raises:
         CheckpointError: anything else about observations or actions differs.
     """
-    meant = read_about(path)["semantics"]
-    return _rescaled(repr(os.fspath(path)), layout_of(path, meant), meant["actions"], batch)
+    found = read_about(path)
+    meant, config = found["semantics"], config_from_json(found["config"], found["schema"], path)
+    return _rescaled(repr(os.fspath(path)), layout_of(path, meant), meant["actions"], config.env.drive, batch)
 
 
 def check_like(trained: Batch, batch: Batch) -> None:
     """Raises a ConfigError unless observations and actions of a batch mean the same as those of one in training."""
     try:
         actions = action_semantics(trained.config, trained.single_action_space)
-        names = _rescaled("the policy", trained.observation_layout(), actions, batch)
+        names = _rescaled("the policy", trained.observation_layout(), actions, trained.config, batch)
     except CheckpointError as error:
         raise ConfigError(str(error)) from None
     if names:
         raise ConfigError("the policy was trained on other observations than those of this batch: "
-                          f"{names[0]!r} has another scale")
+                          f"{names[0]!r} has another scale{cause_of_other_observations(trained.config, batch.config)}")
 
 
-def _rescaled(name: str, layout: Mapping[str, Feature], trained: Mapping[str, Any], batch: Batch) -> list[str]:
-    """`rescaled` for a policy with a name for errors, whose observations and actions are described."""
+def _rescaled(name: str, layout: Mapping[str, Feature], trained: Mapping[str, Any], config: DriveConfig,
+              batch: Batch) -> list[str]:
+    """`rescaled` for a policy with a name for errors, whose observations, actions and config are described."""
     then, now = _filled(layout), _filled(batch.observation_layout())
     unscaled = lambda layout: [dataclasses.replace(feature, meaning="", scale=0.0, low=0.0)
                                for feature in layout.values()]
     if unscaled(then) != unscaled(now):
-        raise CheckpointError(f"{name} was trained on other observations than those of this batch")
+        raise CheckpointError(f"{name} was trained on other observations than those of this batch"
+                              + cause_of_other_observations(config, batch.config))
     here = action_semantics(batch.config, batch.single_action_space)
     for part in sorted(here.keys() | trained.keys()):
         was, has = trained.get(part, "bicycle"), here.get(part, "bicycle")

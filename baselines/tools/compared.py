@@ -74,7 +74,7 @@ def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurv
         ValueError: the folder has no run, its log or newest checkpoint is damaged, or no evaluation has the metric.
     """
     config, lines = config_of(newest(folder)), read_lines(folder / LOG)
-    kind, key = ("evaluation", metric) if evaluator is None else ("eval", f"eval/{evaluator}/{metric}")
+    key = metric if evaluator is None else f"eval/{evaluator}/{metric}"
     points, minutes, steps_before = [], 0.0, 0
     for line in lines:
         if line["kind"] == "update":
@@ -82,13 +82,14 @@ def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurv
             if line.get("agent_steps_per_s"):
                 minutes += (line["agent_steps"] - steps_before) / line["agent_steps_per_s"] / 60
             steps_before = line["agent_steps"]
-        elif line["kind"] == kind and line.get(key) is not None:
+        elif line["kind"] == "evaluation" and line.get("evaluator") == evaluator and line.get(key) is not None:
             points.append((line["agent_steps"], minutes, line[key]))
     if not points:
-        known = sorted({name for line in lines if line["kind"] == kind for name in line
-                        if isinstance(line[name], float)})
+        known = sorted({name for line in lines if line["kind"] == "evaluation" and line.get("evaluator") == evaluator
+                        for name in line if isinstance(line[name], float)})
+        whose = "" if evaluator is None else f" of the evaluator {evaluator!r}"
         raise CompareError(f"{os.fspath(folder)!r} has no evaluation with {key!r}; it has "
-                           + (", ".join(known) or f"no line of kind {kind!r}"))
+                           + (", ".join(known) or f"no evaluation{whose}"))
     agent_steps, at_minutes, values = np.array(points, np.float64).T
     return RunCurve(folder, config.run.seed, compared_fields(config.to_dict()), agent_steps, at_minutes, values)
 

@@ -22,7 +22,7 @@ def panels_of(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     trials = 0
     while any(PER_TRIAL[0].format(trials) in line for line in lines):
         trials += 1
-    evaluators = dict.fromkeys(line["evaluator"] for line in lines if line["kind"] == "eval")
+    evaluators = dict.fromkeys(line["evaluator"] for line in lines if "evaluator" in line)
     return [*CURVES, *(tuple(map(name.format, range(trials))) for name in PER_TRIAL if trials > 1),
             *(tuple(f"eval/{name}/{metric}" for metric in OF_EVALUATOR) for name in evaluators)]
 
@@ -35,6 +35,7 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     from matplotlib.ticker import EngFormatter
 
     panels = panels_of(lines)
+    of_evaluators = {name for line in lines if "evaluator" in line for name in line}
     columns = (len(panels) + 1) // 2
     figure = Figure(figsize=(13 / 3 * columns, 7), layout="constrained")
     FigureCanvasAgg(figure)
@@ -49,12 +50,13 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
             colour = f"C{index}"
             if curve := points("update", name):
                 axes.plot(*zip(*curve), color=colour, label=name.replace("_", " "))
-            if dots := points("evaluation", name):
+            dots = points("evaluation", name)
+            if dots and name not in of_evaluators:
                 axes.plot(*zip(*dots), "o", color=colour)
-            if means := points("eval", name):
-                axes.plot(*zip(*means), "o-", color=colour, markersize=3, label=name.rpartition("/")[2])
+            elif dots:
+                axes.plot(*zip(*dots), "o-", color=colour, markersize=3, label=name.rpartition("/")[2])
                 axes.set_ylabel(name.split("/")[1])
-                if intervals := points("eval", f"{name}_ci95"):
+                if intervals := points("evaluation", f"{name}_ci95"):
                     axes.fill_between([at for at, _ in intervals], *zip(*(ends for _, ends in intervals)),
                                       color=colour, alpha=0.15, linewidth=0)
             for _, value in points("random_policy", name)[:1]:
@@ -66,6 +68,5 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
             axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
         axes.grid(alpha=0.3)
     figure.suptitle("lines: training; dots: evaluation on every scene; dashed: random policy"
-                    + ("; with bands: evaluators" if any(line["kind"] == "eval" for line in lines) else ""),
-                    fontsize="medium")
+                    + ("; with bands: evaluators" if of_evaluators else ""), fontsize="medium")
     figure.savefig(path, dpi=80)

@@ -46,8 +46,8 @@ class Log:
             self._progress = _Progress(share_done)
 
     def write(self, kind: str, counters: Mapping[str, int], metrics: Mapping[str, Any]) -> None:
-        """Writes one line of a kind: "start", "random_policy", "update", "evaluation", "eval" or "end". An error also
-        goes to stderr.
+        """Writes one line of a kind: "start", "random_policy", "update", "evaluation" or "end"; an evaluation by an
+        evaluator has its name in `evaluator`. An error also goes to stderr.
 
         Raises:
             OSError: the disk is full.
@@ -59,8 +59,8 @@ class Log:
         append(self._file, line)
         if "error" in line:
             report(f"{kind} at update {line['update']} failed: {line['error'].strip()}")
-        # Names of evaluators' figures begin with the kind already.
-        numbers = {name if name.startswith(f"{kind}/") else f"{kind}/{name}": value for name, value in line.items()
+        # Names of evaluators' figures have a prefix already.
+        numbers = {name if name.startswith("eval/") else f"{kind}/{name}": value for name, value in line.items()
                    if isinstance(value, float)}
         if self._tensorboard:
             for name, value in numbers.items():
@@ -140,11 +140,11 @@ class _Progress:
             self._bar.update(self._task, completed=self._share_done(),
                              now=f"{formatted('agent_steps_per_s', ',.0f')} steps/s, goal {formatted('goal', '.2f')}, "
                                  f"entropy {formatted('entropy', '.2f')}, kl {formatted('kl', '.4f')}")
-        elif kind in ("random_policy", "evaluation") and "error" not in line:
+        elif kind in ("random_policy", "evaluation") and "evaluator" not in line and "error" not in line:
             self._bar.console.print(f"{kind} at update {line['update']}: goal {formatted('goal', '.3f')}, "
                                     f"score {formatted('score', '.3f')}, collision {formatted('collision', '.3f')}, "
                                     f"offroad {formatted('offroad', '.3f')}", highlight=False)
-        elif kind == "eval" and "failure" not in line:
+        elif kind == "evaluation" and "failure" not in line and "error" not in line:
             metrics = [(name, f"eval/{line['evaluator']}/{name}") for name in ("score", "goal", "collision", "offroad")]
             self._bar.console.print(f"evaluator {line['evaluator']} at update {line['update']}: " + ", ".join(
                 f"{name} {formatted(key, '.3f')}" for name, key in metrics), highlight=False)

@@ -14,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from ..batch import WORLD_LIMIT, Batch
 from ..config import ConfigSource, config_over
+from ..drivers.controls import hand_action
 from ..errors import ActionError, CallError, ConfigError, checked_int, value_text
 from ..names import named_arguments
 from ..per_world import SEED_LIMIT
@@ -125,6 +126,25 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
             AttributeError: the config has no `action_mask`.
         """
         return self.batch.action_mask[0].copy()
+
+    def get_keys_to_action(self) -> dict[str, Any]:
+        """Actions by the keys that are held, for `gymnasium.utils.play.play`: "w" accelerates, "s" and " " brake, "a"
+        and "d" steer to the left and to the right.
+
+        Raises:
+            ConfigError: the actions of the vehicle model set no acceleration and steering.
+        """
+        pedals, wheels = {"": 0.0, "w": 1.0, "s": -1.0, " ": -1.0}, {"": 0.0, "a": 1.0, "d": -1.0}
+        return {pedal + wheel: hand_action(share, turn, self.batch.config) for pedal, share in pedals.items()
+                for wheel, turn in wheels.items() if pedal + wheel}
+
+    def noop_action(self) -> Any:
+        """The action that neither accelerates nor steers, for the argument `noop` of `gymnasium.utils.play.play`.
+
+        Raises:
+            ConfigError: as from `get_keys_to_action`.
+        """
+        return hand_action(0.0, 0.0, self.batch.config)
 
     def _info(self) -> dict:
         info = {name: getattr(self.batch, name)[0].item() for name in INFO_CHANNELS}

@@ -12,6 +12,7 @@ from ..errors import CallError, checked_int
 from ..roles import Roles
 from ..scenes import Scene
 from ..scenes.generate.trig import sine_cosine
+from ..scenes.limits import SPEED_LIMIT_MPS
 from ..scenes.scene import TrafficControls, no_goal_lists, no_scripts
 from ..scenes.validate import validate_scene
 from ..sub_batch import check_is_whole
@@ -166,8 +167,11 @@ def _objects(objects, kept, goal_m, moving):
     x_m, y_m, z_m, heading_rad, speed_mps = (np.where(valid, moving[name], 0.0) for name in MOVING[:-1])
     sine, cosine = sine_cosine(heading_rad)
     half_m = 0.5 * objects.height_m[kept]  # the core's heights are those of the road
-    tracks = {"x_m": x_m, "y_m": y_m, "heading_rad": heading_rad, "vx_mps": speed_mps * cosine,
-              "vy_mps": speed_mps * sine, "z_m": np.where(np.isnan(z_m), 0.0, z_m + half_m) * valid}
+    vx_mps, vy_mps = ((speed_mps * part).astype(np.float32) for part in (cosine, sine))
+    for part in (vx_mps, vy_mps):  # rounded, a speed at the limit of scenes can be above it
+        part[np.hypot(vx_mps, vy_mps) > SPEED_LIMIT_MPS] *= np.float32(1.0) - np.finfo(np.float32).eps
+    tracks = {"x_m": x_m, "y_m": y_m, "heading_rad": heading_rad, "vx_mps": vx_mps, "vy_mps": vy_mps,
+              "z_m": np.where(np.isnan(z_m), 0.0, z_m + half_m) * valid}
     fixed = {name: getattr(objects, name)[kept]
              for name in ("id", "kind", "length_m", "width_m", "height_m", "marked_expert", "goal_z_m",
                           "goal_heading_rad")}

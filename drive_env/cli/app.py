@@ -12,7 +12,8 @@ from ..errors import ConfigError
 from ..evaluation import EVALUATORS
 from ..policies import POLICIES, resolved
 from ..scenes.generate import GENERATORS
-from ..scenes.packaged import PACKAGED
+from ..scenes.packaged import PACKAGED, is_packaged
+from ..scenes.resolve import is_generator
 from ..trained import PACKAGED as PACKAGED_POLICIES
 from ..version import package_version
 from . import bench as bench_command
@@ -20,6 +21,7 @@ from . import classification, comparison, conversion, evaluation, inspection, vi
 from . import demo as demo_command
 from . import gallery as gallery_command
 from . import hardness as hardness_command
+from .several import SeveralValues
 
 SCENE_HELP = (f"A scene file, a folder of them, a generator's name ({', '.join(GENERATORS)}), or the logged scene of "
               f"the package ({', '.join(PACKAGED)}). Write ./town for a file that is called town.")
@@ -168,6 +170,26 @@ def play(
     visuals.play(scene, out, policy, agents, trials, seed, view.value, agent, index)
 
 
+@app.command(short_help="Drive an agent yourself, by keyboard or gamepad.")
+def drive(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)] = "town",
+    policy: Annotated[str | None, typer.Option(
+        metavar="POLICY", help=f"Drives the other agents: {POLICY_HELP}", show_default=visuals.DEFAULT_POLICY)] = None,
+    index: INDEX = 0,
+    agents: AGENTS = None,
+    trials: Annotated[int | None, _trials(1)] = None,
+    seed: SEED = 0,
+    view: Annotated[visuals.View, typer.Option(
+        help="follow (your car and what it observes) or scene (the whole scene).")] = visuals.View.follow,
+    agent: Annotated[int, _number("Index of the agent that you drive.", min=0)] = 0,
+) -> None:
+    """Drive an agent yourself in a window: arrow keys or WASD, Space brakes, R resets, Esc quits.
+
+    A gamepad's left stick drives, A brakes, and Start resets. Needs the extra [drive].
+    """
+    visuals.drive(scene, policy, agents, trials, seed, view.value, agent, index)
+
+
 @app.command(short_help="Play an episode and write a page that replays it.")
 def replay(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
@@ -183,13 +205,13 @@ def replay(
     visuals.replay(scene, out, policy, agents, trials, seed, index)
 
 
-@app.command(short_help="Film a scene of every generator, as a page.")
+@app.command(short_help="Film a scene of every generator, as a page.", cls=SeveralValues)
 def gallery(
     out: Annotated[Path, typer.Option(
         metavar="FOLDER",
         help="Folder for the films and their page, index.html; created if missing.")] = Path("gallery"),
     scenes: Annotated[list[str] | None, typer.Option(
-        metavar="NAME", help="A generator to film. May be given several times.", show_default="all of them")] = None,
+        metavar="NAME", help="Generators to film.", show_default="all of them")] = None,
     seed: Annotated[int, _number("Seed of the films, and the first one of the scores.", min=0)] = 0,
     seeds: Annotated[int, _number("Number of seeds over which scores are measured.", min=1, max=1000)] = 5,
     size: Annotated[int, _number("Width of the films, pixels.", min=160, max=1920)] = 480,
@@ -201,15 +223,23 @@ def gallery(
     gallery_command.run(out, scenes, seed, seeds, size)
 
 
-@app.command(short_help="Measure how well a policy drives.")
+class _Evaluate(SeveralValues):
+    @staticmethod
+    def is_value(option: str, word: str) -> bool:
+        """Whether a word can be a scene, an evaluator or a setting, and no policy."""
+        return {"--scenes": is_generator(word) or is_packaged(word), "--evaluator": word in EVALUATORS,
+                "--set": "=" in word}[option]
+
+
+@app.command(short_help="Measure how well a policy drives.", cls=_Evaluate)
 def evaluate(
     policy: Annotated[str | None, typer.Argument(metavar="POLICY", help=POLICY_HELP, show_default=False)] = None,
     scenes: Annotated[list[str] | None, typer.Option(
-        metavar="SCENE", help=f"{SCENE_HELP} A folder stands for all its scenes. May be given several times.",
+        metavar="SCENE", help=f"{SCENE_HELP} A folder stands for all its scenes. Takes several: --scenes A B.",
         show_default="the town; of a checkpoint the generators of its training")] = None,
     evaluator: Annotated[list[str] | None, typer.Option(
-        metavar="NAME", help=f"A section of the config, or without a config a type: {', '.join(EVALUATORS)}. May be "
-                             "given several times.",
+        metavar="NAME", help=f"A section of the config, or without a config a type: {', '.join(EVALUATORS)}. Takes "
+                             "several.",
         show_default="all sections that are enabled, or multi_scenario")] = None,
     config: Annotated[Path | None, typer.Option(
         metavar="FILE", help="A TOML file with sections [eval.NAME].", show_default="none")] = None,
@@ -229,8 +259,8 @@ def evaluate(
     bounds: Annotated[bool, typer.Option(
         "--bounds/--no-bounds", help="Whether policies that need no training are evaluated for comparison.")] = True,
     settings: Annotated[list[str] | None, typer.Option(
-        "--set", metavar="KEY=VALUE", help="A setting, such as scene_count=8 or env.trial_steps=40. May be given "
-                                           "several times.", show_default="none")] = None,
+        "--set", metavar="KEY=VALUE", help="A setting, such as scene_count=8 or env.trial_steps=40. Takes several.",
+        show_default="none")] = None,
     threads: Annotated[int, _number(
         "Number of threads; 0: all processors that this process may use.", min=0, max=1024)] = 0,
     listed: Annotated[bool, typer.Option("--list", help="List the evaluators and exit.")] = False,

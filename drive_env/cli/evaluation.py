@@ -16,7 +16,7 @@ from ..evaluation.config import EVALUATORS, overrides_of, runnable
 from ..evaluation.failures_page import FAILURES_PAGE
 from ..evaluation.figures import Figure
 from ..evaluation.films import FILM_LIMIT, TIME_LIMIT_S
-from ..evaluation.result import INCOMPLETE, films_folder, result_path, rows_file
+from ..evaluation.result import INCOMPLETE, films_folder, result_paths, rows_file
 from ..policies import Policy, TrainedPolicy
 from . import show
 
@@ -212,7 +212,7 @@ def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
         return [_writable(out)]
     if out.suffix == ".json":
         raise ConfigError(f"--out is {str(out)!r}; for {len(chosen)} evaluators it must be a folder")
-    paths = [result_path(out, evaluator.name) for evaluator in chosen]
+    paths = result_paths(out, [evaluator.name for evaluator in chosen])
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -11,7 +11,7 @@ from typing import Any
 from .. import render  # imports its names, and the extra's packages, on first use
 from ..config import checked_config
 from ..errors import ConfigError, SceneError
-from ..policies import Policy, TrainedPolicy, config_for, resolved
+from ..policies import Policy, TrainedPolicy, config_for, config_or_trained, resolved
 from ..replay import write_replay
 from ..scenes import Scene
 from ..scenes.generate import CONFIG_OF, LANE_POLICY, POLICY_OF, TRIAL_STEPS
@@ -34,6 +34,8 @@ DEFAULT_POLICY = "; ".join([LANE_POLICY, *(f"{policy} on the scene {name}" for n
 
 FILM_TRIALS, REPLAY_TRIALS = 1, 2
 """Trials of an episode that is played by a policy without a training: a page shows trials side by side."""
+
+HAND_HELP = "arrow keys or WASD drive, Space brakes, R resets, Esc quits"
 
 OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
              "agent": "--agent"}
@@ -71,6 +73,23 @@ def replay(scene: str, out: Path, policy: str | None, agents: int | None, trials
                          trials=trials or _trials(driver, REPLAY_TRIALS), progress=progress,
                          config=config_for(driver, checked_config(own)) if driver == "replay" else own)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
+
+
+def drive(scene: str, policy: str | None, agents: int | None, trials: int | None, seed: int, view: str, agent: int,
+          index: int) -> None:
+    """Opens a window in which a person drives, and prints the outcome of each trial."""
+    found = _scene(scene, seed, agents, index)
+    with _by_option(**OPTION_OF):
+        driver = resolved(policy or _policy(scene))
+        config = checked_config(config_or_trained(_config(scene, driver), driver))
+        changes = {"max_trials": trials, "agents_per_world": agents}
+        config = config.replace(**{name: value for name, value in changes.items() if value is not None})
+        if not isinstance(driver, TrainedPolicy):
+            config = config.replace(action_type="continuous")  # finer than bins
+        show.lines(HAND_HELP)
+        render.drive(found, policy=driver, agent=agent, seed=seed, view=view, config=config,
+                     ended=lambda one: show.lines(
+                         f"trial {one.trial + 1}: {one.outcome} after {show.plural(one.steps, 'step')}"))
 
 
 def plot(scene: Scene, out: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..action_space import action_dimensions, index_of_bins
@@ -22,6 +24,34 @@ def check_controls(config: DriveConfig) -> None:
     if other:
         raise ConfigError(f"dynamics.model is {config.dynamics.model!r}, whose actions set {', '.join(other)}; for a "
                           f"rule-based driver they must be of {', '.join(CONTROLS)}")
+
+
+def action_of_shares(shares: Mapping[str, float], config: DriveConfig) -> np.ndarray:
+    """The action of one agent with these shares of the limits, or their nearest bins, in the form of `batch.actions`.
+
+    Args:
+        shares: from -1 to 1 by the name of the quantity; 0 for all others.
+    """
+    dimensions = action_dimensions(config)
+    wanted = [shares.get(dimension.name, 0.0) for dimension in dimensions]
+    if config.action_type == "continuous":
+        return np.array(wanted, np.float32)
+    bins = np.array([np.abs(dimension.shares - share).argmin()
+                     for dimension, share in zip(dimensions, wanted, strict=True)], np.int64)
+    return bins if config.action_type == "multi_discrete" else index_of_bins(bins, dimensions)
+
+
+def hand_action(pedal: float, wheel: float, config: DriveConfig) -> np.ndarray:
+    """The action of one agent that a person drives, in the form of `batch.actions`.
+
+    Args:
+        pedal: from -1, full brake, to 1, full acceleration. wheel: from -1, full right, to 1, full left.
+
+    Raises:
+        ConfigError: the actions of the vehicle model set something else.
+    """
+    check_controls(config)
+    return action_of_shares(dict(zip(CONTROLS, (pedal, wheel, wheel), strict=True)), config)
 
 
 def actions_of(acceleration_mps2: np.ndarray, steering_rad: np.ndarray, length_m: np.ndarray, config: DriveConfig

@@ -17,12 +17,12 @@ from ..errors import ConfigError, DriveError, checked_path, value_text
 from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
-from .films import Candidates, film_modules, with_films
+from .films import Candidates, check_views, with_films
 from .metrics import figures_of_groups, figures_of_rows
 from .probes import Comfort, DrivenScores, Probes
 from .result import Coverage, EvalResult, Failure, films_folder, sha256_of
 from .rows import joined, rows_of
-from .settings import RENDERING, SCHEDULE, EvaluatorConfig, checked_options
+from .settings import RENDERING, SCHEDULE, Allowed, EvaluatorConfig, checked_options
 from .sources import Source, part_of, sample_of, sources_of
 
 PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
@@ -44,7 +44,7 @@ class Evaluator:
     Attributes:
         type: name of the type.
         defaults: settings whose defaults differ from those of `EvaluatorConfig`.
-        options: the options of the type with their defaults. allowed: the values, or the range, that each may have.
+        options: the options of the type with their defaults. allowed: what each may be.
         all_options, all_allowed: the same, of all types; `scores` computes the scores of docs/scores.md of each trial.
 
     Raises:
@@ -54,9 +54,9 @@ class Evaluator:
     type: ClassVar[str] = ""
     defaults: ClassVar[Mapping[str, Any]] = {}
     options: ClassVar[Mapping[str, Any]] = {}
-    allowed: ClassVar[Mapping[str, tuple[Any, ...] | range]] = {}
+    allowed: ClassVar[Mapping[str, Allowed]] = {}
     all_options: ClassVar[Mapping[str, Any]] = {"scores": False}
-    all_allowed: ClassVar[Mapping[str, tuple[Any, ...] | range]] = {"scores": (True, False)}
+    all_allowed: ClassVar[Mapping[str, Allowed]] = {"scores": (True, False)}
 
     def __init__(self, name: str, config: EvaluatorConfig | Mapping[str, Any] | None = None) -> None:
         if not isinstance(name, str) or not name:
@@ -233,8 +233,7 @@ class Evaluator:
             raise ConfigError(f"out is None; render of eval.{self.name} is True, so it must be the path of the result, "
                               "beside which films are written")
         films_folder(Path(checked_path(out, (".json",)))).mkdir(parents=True, exist_ok=True)
-        if set(self.config.render_views) != {"replay"}:
-            film_modules()
+        check_views(self.config)
 
     def _probes(self, batch: Batch) -> Probe:
         """The probe of the type, joined with those that all types have."""

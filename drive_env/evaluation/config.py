@@ -160,7 +160,10 @@ def evaluator_of(name: str, settings: Mapping[str, Any], training: ConfigSource 
         found = {**(trained_scenes or {}), **found}
     found = {**evaluator.defaults, **found}
     if "scenes" in found:
-        found["scenes"] = _expanded(name, found["scenes"])
+        found["scenes"] = _expanded("scenes", name, found["scenes"])
+    if isinstance(options, Mapping):
+        options = {key: _expanded(key, name, value) if evaluator.allowed.get(key) is str else value
+                   for key, value in options.items()}
 
     # The worlds' config by precedence: the training, the clean values, the section with the command line.
     env = found.pop("env", {})
@@ -210,22 +213,22 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def _expanded(name: str, scenes: Any) -> Any:
-    """`scenes` with `~` and environment variables expanded in paths; generators' names and scenes are unchanged."""
-    if isinstance(scenes, (list, tuple)):
-        return [_expanded(name, one) for one in scenes]
-    if not isinstance(scenes, str) or is_generator(scenes):
-        return scenes
+def _expanded(key: str, name: str, paths: Any) -> Any:
+    """`paths` with `~` and environment variables expanded; generators' names and scenes are unchanged."""
+    if isinstance(paths, (list, tuple)):
+        return [_expanded(key, name, one) for one in paths]
+    if not isinstance(paths, str) or is_generator(paths):
+        return paths
 
     def value(found: re.Match[str]) -> str:
         variable = found[1] or found[2]
         if variable not in os.environ:
-            raise ConfigError(f"scenes of eval.{name} has {scenes!r}; the environment has no variable {variable}")
+            raise ConfigError(f"{key} of eval.{name} has {paths!r}; the environment has no variable {variable}")
         return os.environ[variable]
 
-    expanded = os.path.expanduser(VARIABLE.sub(value, scenes))
+    expanded = os.path.expanduser(VARIABLE.sub(value, paths))
     if expanded.startswith("~"):
-        raise ConfigError(f"scenes of eval.{name} has {scenes!r}; there is no such home folder")
+        raise ConfigError(f"{key} of eval.{name} has {paths!r}; there is no such home folder")
     return expanded
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -39,6 +39,9 @@ NAME_CHARACTERS = 100
 
 OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9.-]+")
 """Characters that names of files do not have; names of scenes may be paths."""
+
+FILM_NAME = re.compile(r".+_u([0-9]+)_(replay|scene|follow)\.(html|mp4)")
+"""Names of the files of an evaluator, with the number of the update."""
 
 NOT_WRITTEN = (DriveError, OSError, ValueError)
 """Errors of a file, such as a full disk, by which the figures that were measured before must not be lost."""
@@ -198,10 +201,14 @@ def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidat
         renders.append(Render(file, view, episode.scene, one.group, one.world, config.seed, episode.score))
         links.setdefault((one.group, one.world), {})[view] = path.name
 
-    # The table, with links to the files.
+    # The files of earlier evaluations, and the table, with links to the files.
     lines = [TableLine(episode.score, episode.outcomes(result.rows), episode.scene, episode.group, episode.world,
                        links.get(place, {})) for place, episode in episodes.items()]
     tried = len(renders) + len(failures)
+    try:
+        drop_old_films(folder, [Path(render.file).name for render in renders], update, config.render_kept)
+    except OSError as error:
+        failures.append(Failure(f"the films in {folder}", f"{type(error).__name__}: {error}"))
     try:
         (folder / FAILURES_PAGE).write_text(failures_page(result, lines), encoding="utf-8")
     except NOT_WRITTEN as error:
@@ -212,16 +219,53 @@ def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidat
         seconds={**result.seconds, "total": result.seconds["total"] + render_s, "render": render_s})
 
 
+def drop_old_films(folder: Path, names: Collection[str], update: int, kept: int | None) -> None:
+    """Deletes the films of the evaluation that the present one replaces, and those of old ones. Other files remain.
+
+    Args:
+        folder: of the films of one evaluator.
+        names: of the files of the present evaluation. update: its number; files with this number and other names are
+            those of an evaluation that it replaces.
+        kept: number of evaluations whose films remain, the present one included; None: all.
+
+    Raises:
+        OSError: the folder cannot be read, or a file cannot be deleted.
+    """
+    of_update: dict[int, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        if found := FILM_NAME.fullmatch(path.name):
+            of_update.setdefault(int(found[1]), []).append(path)
+    dropped = [path for path in of_update.pop(update, ()) if path.name not in names]
+    # By time and not by number: a training that was continued from an older checkpoint has smaller numbers again.
+    by_time = sorted(of_update.values(), key=lambda paths: max(path.stat().st_mtime_ns for path in paths), reverse=True)
+    for paths in [] if kept is None else by_time[kept - 1:]:
+        dropped += paths
+    for path in dropped:
+        path.unlink()
+
+
 def film_modules() -> tuple[Any, Any]:
     """The view and the writer of films; they import the packages of the extra `render`.
 
     Raises:
         MissingExtraError: a package is not installed.
     """
+    from ..render.extra import need
     from ..render.film_episode import write_film
     from ..render.view import SceneView
 
+    need("av")  # otherwise imported when a film has its first frame
     return SceneView, write_film
+
+
+def check_views(config: EvaluatorConfig) -> None:
+    """Checks that the views of an evaluator can be drawn.
+
+    Raises:
+        MissingExtraError: as from `film_modules`.
+    """
+    if config.render and set(config.render_views) != {"replay"}:
+        film_modules()
 
 
 def _failure(file: str, error: Exception) -> Failure:
@@ -229,15 +273,15 @@ def _failure(file: str, error: Exception) -> Failure:
 
 
 def _file_name(scene: str, update: int, view: str, names: set[str]) -> str:
-    """A name that is not among `names`, to which it is added."""
+    """A name that differs from all `names`, also where capital letters make no difference, and is added to them."""
     shown = OTHER_CHARACTERS.sub("_", scene)[-NAME_CHARACTERS:]
     extension = ".html" if view == "replay" else ".mp4"
     # Several episodes may have one scene.
     for number in range(1, len(names) + 2):
         name = f"{shown}{'' if number == 1 else f'_{number}'}_u{update}_{view}{extension}"
-        if name not in names:
+        if name.lower() not in names:
             break
-    names.add(name)
+    names.add(name.lower())
     return name
 
 

@@ -42,6 +42,32 @@ def frame_origin_m(scene: Scene, published: bool) -> npt.NDArray[np.float64]:
     return np.asarray(scene.origin_m, np.float64) if published else np.zeros(2)
 
 
+def check_frames(scene: Scene, current_step: int) -> None:
+    """Raises a `SceneError` unless the log of a scene has a frame after `current_step`."""
+    if (frames := scene.objects.frame_count) < current_step + 2:
+        raise SceneError(f"scene {scene.name} has {frames} frames of {scene.dt_s:g} s; with eval.current_step "
+                         f"{current_step} it must have {current_step + 2} or more")
+
+
+def check_logged(roles: Roles, current_step: int, simulated_steps: int) -> None:
+    """Checks that rollouts of a scene can be compared with its log.
+
+    Args:
+        roles, current_step, simulated_steps: as for `logged_scene`.
+
+    Raises:
+        SceneError: the log ends at `current_step`, it has no evaluated object after it, or the map has no road edge.
+    """
+    scene = roles.scene
+    check_frames(scene, current_step)
+    compared = slice(current_step + 1, current_step + 1 + simulated_steps)
+    if not scene.objects.valid[compared, roles.objects[evaluated_agents(roles)]].any():
+        raise SceneError(f"scene {scene.name} has no evaluated object that is valid after step {current_step}; it must "
+                         "have one")
+    if not any(len(line) > 1 for line in driven_map(scene).road_edges):
+        raise SceneError(f"scene {scene.name} has no road edge; realism needs one")
+
+
 def logged_scene(roles: Roles, current_step: int, simulated_steps: int, published: bool = False) -> LoggedScene:
     """The log of a scene up to `simulated_steps` after `current_step`, or to its end, with its map and its lights.
 
@@ -49,32 +75,21 @@ def logged_scene(roles: Roles, current_step: int, simulated_steps: int, publishe
     logged; the state of one with a program differs from episode to episode.
 
     Args:
-        roles: in a scene whose time step is that of the rollouts.
+        roles: in a scene whose time step is that of the rollouts; checked by `check_logged`.
         current_step: frame at which the rollouts begin.
         simulated_steps: number of their steps.
         published: whether coordinates are those of the source, see `frame_origin_m`.
-
-    Raises:
-        SceneError: the log ends at `current_step`, it has no evaluated object after it, or the map has no road edge.
     """
     # The log, until the rollouts or the log end.
     scene, objects = roles.scene, roles.scene.objects
     steps = min(current_step + 1 + simulated_steps, objects.frame_count)
-    if steps < current_step + 2:
-        raise SceneError(f"scene {scene.name} has {objects.frame_count} frames; with the current step {current_step} "
-                         f"it must have {current_step + 2} or more")
     evaluated = np.zeros(objects.count, bool)
     evaluated[roles.objects[evaluated_agents(roles)]] = True
-    if not objects.valid[current_step + 1 : steps, evaluated].any():
-        raise SceneError(f"scene {scene.name} has no evaluated object that is valid after step {current_step}; it must "
-                         "have one")
     track, origin_m = lambda name: getattr(objects, name)[:steps].T, frame_origin_m(scene, published)
     z_m = track("z_m") if has_levels(scene) else np.zeros_like(track("z_m"))
 
     # The map. Signals refer to lanes by their index among the lanes.
     road_map = driven_map(scene)
-    if not any(len(line) > 1 for line in road_map.road_edges):
-        raise SceneError(f"scene {scene.name} has no road edge; realism needs one")
     shift_m = np.array([*origin_m, 0.0])
     return LoggedScene(
         poses=Poses(track("x_m") + origin_m[0], track("y_m") + origin_m[1], z_m, track("heading_rad")),

@@ -21,7 +21,8 @@ from ..names import named_arguments
 from ..policies import Policy
 from .base import Evaluator
 from .figures import Figure
-from .result import INCOMPLETE, EvalResult, films_folder, load_result, result_path, sha256_of
+from .films import check_views, drop_old_films
+from .result import INCOMPLETE, EvalResult, films_folder, load_result, result_path, result_paths, sha256_of
 
 TAIL_CHARACTERS = 2000
 """Number of characters of stderr, from its end, that the error of a failed process quotes."""
@@ -105,6 +106,7 @@ class EvalManager:
     Raises:
         ConfigError: two evaluators have one name, a name cannot be that of a file, or an evaluator with the mode
             "subprocess" lacks `folder` or `command`, or one with `render` lacks `folder`.
+        MissingExtraError: films are to be made, and a package of the extra `render` is not installed.
     """
 
     @named_arguments
@@ -118,13 +120,14 @@ class EvalManager:
         for evaluator in self.evaluators:
             if names.count(evaluator.name) > 1:
                 raise ConfigError(f"evaluators has {value_text(evaluator.name)} twice; each name may occur once")
-            if folder is not None:
-                result_path(folder, evaluator.name)
             if evaluator.config.mode == "subprocess" and (folder is None or command is None):
                 raise ConfigError(f"mode of eval.{evaluator.name} is 'subprocess'; without a folder and a command it "
                                   "must be 'inline'")
             if evaluator.config.render and folder is None:
                 raise ConfigError(f"render of eval.{evaluator.name} is True; without a folder it must be False")
+            check_views(evaluator.config)
+        if folder is not None:
+            result_paths(folder, names)
 
     def due(self, update: int, force: bool = False) -> list[Evaluator]:
         """The evaluators to run after an update: the enabled ones whose interval divides the number of updates.
@@ -179,14 +182,14 @@ class EvalManager:
         if out is not None:
             out.parent.mkdir(parents=True, exist_ok=True)
         if evaluator.config.mode == "subprocess":
-            result = self._in_subprocess(evaluator, checkpoint)
+            result = self._in_subprocess(evaluator, checkpoint, update)
         else:
             result = evaluator.rollout(policy, threads=self._threads, out=out, update=update)
         if out is not None:
             result.save(out)
         return result
 
-    def _in_subprocess(self, evaluator: Evaluator, checkpoint: Path | None) -> EvalResult:
+    def _in_subprocess(self, evaluator: Evaluator, checkpoint: Path | None, update: int) -> EvalResult:
         """Runs an evaluator in a process of its own and reads its result."""
         if checkpoint is None or self._folder is None or self._command is None:
             raise ConfigError(f"checkpoint is None; evaluator {evaluator.name} has the mode 'subprocess' and needs one")
@@ -209,6 +212,8 @@ class EvalManager:
                 films.mkdir(parents=True, exist_ok=True)
                 for file in films_folder(out).iterdir():
                     file.replace(films / file.name)
+                drop_old_films(films, [Path(render.file).name for render in result.renders], update,
+                               evaluator.config.render_kept)
             return result
         except subprocess.TimeoutExpired as error:
             raise ProcessError(f"the process of evaluator {evaluator.name} took more than its timeout_s of "

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import Batch
-from ..errors import SceneError, checked_int
+from ..errors import DriveError, SceneError, checked_int
 from ..realism import RealismScore, realism_features, score_features
 from ..realism.logged_scene import CURRENT_STEP
 from ..realism.weights import YEARS
@@ -17,7 +17,7 @@ from ..roles import assign_roles, resampled
 from ..scenes import Scene
 from .base import Evaluator
 from .episodes import Probe
-from .logged_worlds import RolloutCapture, evaluated_agents, logged_scene
+from .logged_worlds import RolloutCapture, check_frames, check_logged, evaluated_agents, logged_scene
 
 ROLLOUTS = 32
 """Rollouts of a scene in the Waymo Open Sim Agents Challenge."""
@@ -70,14 +70,17 @@ class Realism(Evaluator):
         """The scene with a time step of 0.1 s.
 
         Raises:
-            SceneError: it has no log, or none that can be compared with.
-            ConfigError: the log ends before the current step.
+            SceneError: it has no log, or none that can be compared with, such as one that ends at `current_step`.
         """
         if scene.objects.frame_count == 1 or scene.generated:
             raise SceneError(f"scene {scene.name} has no log; an evaluator of type {self.type!r} needs one")
         form = resampled(scene, DT_S)
-        logged_scene(assign_roles(form, self.env), self.chosen["current_step"], self.chosen["simulated_steps"],
-                     self.chosen["published"])
+        check_frames(form, self.chosen["current_step"])  # before the roles at this frame are assigned
+        try:
+            roles = assign_roles(form, self.env)
+        except DriveError as error:  # it names the field that the option sets
+            raise type(error)(str(error).replace("start_step", "eval.current_step")) from None
+        check_logged(roles, self.chosen["current_step"], self.chosen["simulated_steps"])
         return [form]
 
     def measured(self, batch: Batch) -> npt.NDArray[np.bool_]:

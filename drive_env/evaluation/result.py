@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,13 @@ SCHEMA = 1
 
 INCOMPLETE = 3
 """Exit code of `drive-env evaluate` and `merge` if an episode was not played, or a shard is missing."""
+
+FILE_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+"""Names of evaluators whose results are files: a file and a folder on every system, in the folder of the results, and
+words of a command that are no option."""
+
+FILE_NAME_LIMIT = 100
+"""Characters of such a name: file systems allow 255 with its suffix."""
 
 FORM: dict[str, Any] = {
     "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
@@ -185,7 +193,8 @@ class EvalResult:
         """Writes the result and its rows to two files of one folder, such as result.json and result.episodes.csv.
 
         Args:
-            path: of the JSON file; existing files are replaced.
+            path: of the JSON file. Existing files are replaced once both are complete: an interrupt or a full disk
+                leaves them as they are.
 
         Raises:
             ConfigError: the path does not end in .json, or its folder does not exist.
@@ -193,9 +202,16 @@ class EvalResult:
         """
         file = Path(checked_path(path, (".json",)))
         table = rows_file(file)
-        write_rows(self.rows, table)
-        data = self.to_dict(table.name, _file_sha256(table))
-        file.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        unfinished = [one.with_name(f".{one.name}.unfinished") for one in (table, file)]
+        try:
+            write_rows(self.rows, unfinished[0])
+            data = self.to_dict(table.name, _file_sha256(unfinished[0]))
+            unfinished[1].write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+            for one, target in zip(unfinished, (table, file), strict=True):
+                one.replace(target)
+        finally:
+            for one in unfinished:
+                one.unlink(missing_ok=True)
 
 
 def rows_file(path: Path) -> Path:
@@ -251,10 +267,25 @@ def result_path(folder: Path, name: str) -> Path:
     Raises:
         ConfigError: the name of the evaluator cannot be that of a file.
     """
-    if any(letter in name for letter in "/\\:\0"):
-        raise ConfigError(f"the name of an evaluator is {name!r}; for a file of results it must be without "
-                          "slashes, colons and NUL")
+    if len(name) > FILE_NAME_LIMIT or not FILE_NAME.fullmatch(name):
+        raise ConfigError(f"the name of an evaluator is {value_text(name)}; for a file of results it must consist of "
+                          f"at most {FILE_NAME_LIMIT} of the letters A to Z and a to z, digits, '_', '-' and '.', with "
+                          "a letter, a digit or '_' at both ends")
     return folder / f"{name}.json"
+
+
+def result_paths(folder: Path, names: Sequence[str]) -> list[Path]:
+    """The files of the results of several evaluators in a folder.
+
+    Raises:
+        ConfigError: as from `result_path`, or some file systems have one file for two names.
+    """
+    first: dict[str, str] = {}
+    for name in names:
+        if (other := first.setdefault(name.lower(), name)) != name:
+            raise ConfigError(f"two evaluators have the names {other!r} and {name!r}; for files of results they must "
+                              "differ in more than capital letters, which some file systems do not distinguish")
+    return [result_path(folder, name) for name in names]
 
 
 def settings_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:

@@ -20,13 +20,17 @@ EPISODE_LIMIT = 100_000
 SCHEDULE = ("enabled", "interval", "mode", "timeout_s")
 """Settings that determine when and where an evaluator runs, not what it plays; results do not have them."""
 
-RENDERING = ("render", "render_scenes", "render_steps", "render_views", "render_rotates")
+RENDERING = ("render", "render_scenes", "render_steps", "render_views", "render_rotates", "render_kept")
 """Settings that determine which of the played episodes are shown, and how; results do not have them either."""
 
 VIEWS = ("replay", "scene", "follow")
 """How an episode is shown: as a replay page, or as a film of the whole scene, or of one agent and its observation."""
 
 STEP_LIMIT = 1_000_000
+
+
+Allowed = tuple[Any, ...] | range | type[str]
+"""The values that an option of a type of evaluator may have, their range, or `str` for a text or None."""
 
 
 def _are_scenes(value: Any) -> bool:
@@ -96,6 +100,9 @@ class EvaluatorConfig(Checked):
     render_rotates: bool = setting(
         False, "", "whether every second scene is preferred, the other ones at the next `interval` of a training",
         switch())
+    render_kept: int | None = setting(
+        10, "evaluations", "in a training, number of evaluations whose files remain; those of older ones are deleted",
+        count(1, EPISODE_LIMIT, none="all remain"))
     env: Nested[DriveConfig, Fields] = nested(DriveConfig(), "config of the worlds")
     options: Any = setting(None, "", "settings of the type of evaluator, by name", Check(
         _are_named, "a mapping of values by name, or None (the defaults)",
@@ -116,12 +123,12 @@ class EvaluatorConfig(Checked):
 
 
 def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str, Any],
-                    allowed: Mapping[str, tuple[Any, ...] | range]) -> dict[str, Any]:
+                    allowed: Mapping[str, Allowed]) -> dict[str, Any]:
     """The options of a type of evaluator, completed by its defaults.
 
     Args:
         kind: the type, for error messages. options: the ones that were set. defaults: all options with their defaults.
-        allowed: the values that each option may have, or their range.
+        allowed: the values that each option may have, their range, or `str` for a text or None.
 
     Raises:
         ConfigError: there is no such option, or a value is not allowed.
@@ -133,6 +140,9 @@ def checked_options(kind: str, options: Mapping[str, Any], defaults: Mapping[str
         bounds = allowed[name]
         if isinstance(bounds, range):
             checked_int(f"eval.{name}", value, bounds.start, bounds.stop - 1)
+        elif isinstance(bounds, type):
+            if value is not None and (not isinstance(value, str) or not value):
+                raise ConfigError(f"eval.{name} is {value_text(value)}; it must be a text or None")
         elif (type(value), value) not in [(type(one), one) for one in bounds]:  # 1 is no bool
             raise ConfigError(f"eval.{name} is {value_text(value)}; it must be one of "
                               + ", ".join(map(repr, bounds)))

@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..errors import MissingExtraError
     from .chart import plot_metrics, plot_scene
+    from .driving import HandTrial, drive
     from .film import contact_sheet, write_picture, write_video
     from .film_episode import play
     from .screen import RENDER_MODES, Screen
     from .view import VIEWS, SceneView
 
 MODULE_OF = {
-    "RENDER_MODES": "screen", "VIEWS": "view", "MissingExtraError": "extra",
-    "SceneView": "view", "Screen": "screen", "contact_sheet": "film", "play": "film_episode", "plot_metrics": "chart",
-    "plot_scene": "chart", "write_picture": "film", "write_video": "film",
+    "RENDER_MODES": "screen", "VIEWS": "view", "HandTrial": "driving", "MissingExtraError": "extra",
+    "SceneView": "view", "Screen": "screen", "contact_sheet": "film", "drive": "driving",
+    "play": "film_episode", "plot_metrics": "chart", "plot_scene": "chart", "write_picture": "film",
+    "write_video": "film",
 }
 """The module of each public name."""
 
 __all__ = [
-    "RENDER_MODES", "VIEWS", "MissingExtraError", "SceneView", "Screen", "contact_sheet", "play",
-    "plot_metrics", "plot_scene", "write_picture", "write_video",
+    "RENDER_MODES", "VIEWS", "HandTrial", "MissingExtraError", "SceneView", "Screen", "contact_sheet", "drive",
+    "play", "plot_metrics", "plot_scene", "write_picture", "write_video",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Which packages does drawing need? Those of the extra `render`, imported on first use."""
+"""Which packages do drawing and driving by hand need? Those of two extras, imported on first use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from types import ModuleType
 
 from ..errors import MissingExtraError
 
-PACKAGES = {"cv2": "opencv-python-headless", "PIL": "pillow", "av": "av", "matplotlib": "matplotlib"}
+PACKAGES = {"cv2": "opencv-python-headless", "PIL": "pillow", "av": "av", "matplotlib": "matplotlib",
+            "pygame": "pygame"}
 """The package that provides each module."""
 
 
@@ -21,6 +22,7 @@ def need(module: str) -> ModuleType:
         return import_module(module)
     except ImportError as error:
         package = PACKAGES[module.partition(".")[0]]
+        needed_for, extra = ("driving by hand", "drive") if package == "pygame" else ("drawing", "render")
         raise MissingExtraError(
-            f"drawing needs {package}, which cannot be imported ({error}); "
-            'pip install "drive-env[render]"') from error
+            f"{needed_for} needs {package}, which cannot be imported ({error}); "
+            f'pip install "drive-env[{extra}]"') from error

@@ -39,8 +39,8 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 
 @named_arguments
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
-         agents: int | None = None, trials: int = 1, seed: int = 0, view: str = "scene", agent: int = 0,
-         size: tuple[int, int] | None = None, config: ConfigSource | None = None,
+         agents: int | None = None, trials: int | None = None, seed: int = 0, view: str = "scene",
+         agent: int = 0, size: tuple[int, int] | None = None, config: ConfigSource | None = None,
          progress: Progress | None = None) -> dict[str, MetricValue]:
     """Runs one episode and writes it as a film (".mp4", ".gif") or a contact sheet (".png").
 
@@ -50,7 +50,8 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         policy: as for `record`, but "replay" shows the log: all vehicles but one agent replay it or are static; that
             agent is rule-based, stops at its goal, and its events are ignored.
         agents: as `DriveConfig.agents_per_world`; not for "replay".
-        trials: number of trials of the episode.
+        trials: number of trials of the episode; None: `max_trials` of the config, which is that of the training for a
+            trained policy without a `config`.
         seed: of the episode and of the random policy.
         view, agent: as for `SceneView`.
         size: of a frame, pixels; None: 1280 x 720 for films, and 400 x 300 for each picture of a sheet.
@@ -104,7 +105,7 @@ def write_film(batch: Batch, act: Callable[[], np.ndarray], scene_view: SceneVie
 
 
 def _config(config, policy, agents, trials):
-    config = config.replace(max_trials=trials)
+    config = config if trials is None else config.replace(max_trials=trials)
     if policy != "replay":
         return config if agents is None else config.replace(agents_per_world=agents)
     agents = plain(agents)

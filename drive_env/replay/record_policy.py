@@ -48,15 +48,16 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 
 
 @named_arguments
-def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int = 1, seed: int = 0,
-                 agents: int | None = None, config: ConfigSource | None = None,
+def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int | None = None,
+                 seed: int = 0, agents: int | None = None, config: ConfigSource | None = None,
                  progress: Progress | None = None) -> Recording:
     """Runs one episode and writes its replay page.
 
     Args:
         scenes, policy, seed, progress: as for `record`.
         path: of the page; it ends in .html or .htm.
-        trials: number of trials of the episode.
+        trials: number of trials of the episode; None: `max_trials` of the config, which is that of the training for a
+            trained policy without a `config`.
         agents: as `DriveConfig.agents_per_world`; None: that of the config.
         config: all other fields of the config; None: as for `record`.
 
@@ -65,9 +66,9 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
     """
     path = checked_path(path, (".html", ".htm"))
     policy = resolved(policy)
-    config = checked_config(config_or_trained(config, policy)).replace(max_trials=trials)
-    if agents is not None:
-        config = config.replace(agents_per_world=agents)
+    changes = {"max_trials": trials, "agents_per_world": agents}
+    config = checked_config(config_or_trained(config, policy)).replace(
+        **{name: value for name, value in changes.items() if value is not None})
     recording = record(scenes, policy, config, seed, progress=progress)
     recording.save_html(path)
     return recording

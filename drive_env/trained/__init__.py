@@ -6,9 +6,10 @@ from .network import ROTARY_BASE, SetBlock, Shape, needed_weights
 from .packaged import PACKAGED, is_packaged
 from .policy import policy_of
 from .policy_file import (
-    SUFFIX, PolicyFile, meaning_of_actions, meaning_of_observations, read_policy, write_policy)
-from .trained_policy import Act, MakeAct, TrainedPolicy
+    SUFFIX, PolicyFile, cause_of_other_observations, meaning_of_actions, meaning_of_observations, read_policy,
+    write_policy)
+from .trained_policy import Act, MakeAct, TrainedPolicy, bound
 
 __all__ = ["PACKAGED", "ROTARY_BASE", "SUFFIX", "Act", "MakeAct", "PolicyFile", "SetBlock", "Shape", "TrainedPolicy",
-           "is_packaged", "meaning_of_actions", "meaning_of_observations", "needed_weights", "policy_of", "read_policy",
-           "write_policy"]
+           "bound", "cause_of_other_observations", "is_packaged", "meaning_of_actions", "meaning_of_observations",
+           "needed_weights", "policy_of", "read_policy", "write_policy"]

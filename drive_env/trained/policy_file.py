@@ -88,6 +88,30 @@ def meaning_of_observations(config: DriveConfig) -> list[list[Any]]:
             for one in observation_layout(config).values() if one.slots]
 
 
+def cause_of_other_observations(then: DriveConfig, now: DriveConfig) -> str:
+    """The fields by which observations mean something else, as the end of a sentence; "" if no single field does.
+
+    Args:
+        then: config of the training. now: of the worlds at hand.
+    """
+    was, present = then.to_dict(), now.to_dict()
+    meant, found = meaning_of_observations(now), []
+    for name, value in present.items():
+        nested = isinstance(value, dict) and isinstance(was[name], dict)
+        for key in value if nested else [None]:
+            here, there = (value[key], was[name].get(key)) if nested else (value, was[name])
+            if here == there:
+                continue
+            try:
+                changed = meaning_of_observations(now.replace(**{name: {key: there} if nested else there})) != meant
+            except DriveError:  # the value of the training does not fit the other fields
+                continue
+            if changed:
+                found.append(f"{name}.{key}" if nested else name)
+                found[-1] += f" is {value_text(here)} and was {value_text(there)} in the training"
+    return f", since {', and '.join(found)}" if found else ""
+
+
 def meaning_of_actions(config: DriveConfig) -> dict[str, Any]:
     """The type of the actions, the vehicle model, and name, unit, bounds and bins of each number.
 

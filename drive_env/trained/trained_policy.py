@@ -10,6 +10,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..config import DriveConfig
+from ..errors import CallError
 
 Act = Callable[[Batch], np.ndarray]
 """Takes a batch and returns the actions of all its agents."""
@@ -18,12 +19,29 @@ MakeAct = Callable[[Batch], Act]
 """Takes a batch that has not been reset yet and returns a policy for it."""
 
 
+def bound(make_act: MakeAct) -> MakeAct:
+    """`make_act` for policies that refuse every batch but their own, whose agents their memory belongs to."""
+    def make(batch: Batch) -> Act:
+        act = make_act(batch)
+
+        def own(given: Batch) -> np.ndarray:
+            if given is not batch:
+                raise CallError("the policy is called with another batch than the one that it was made for; each batch "
+                                "needs a policy of its own, such as from for_batch(batch)")
+            return act(given)
+
+        return own
+
+    return make
+
+
 @dataclass(frozen=True)
 class TrainedPolicy:
     """A policy from a training, with the checkpoint and the worlds of that training.
 
     Attributes:
-        for_batch: makes the policy of a batch; raises a `ConfigError` if the policy does not fit its config.
+        for_batch: makes the policy of a batch, which raises a `CallError` if it is called with another batch; raises a
+            `ConfigError` if the policy does not fit the config of the batch.
         checkpoint: path, sha256, update and steps, as stored in results.
         config: of the worlds in the training.
         scenes: the scenes of the training as settings of an evaluator: scenes, scene_agents, scene_parameters.
@@ -35,3 +53,7 @@ class TrainedPolicy:
     config: DriveConfig = field(repr=False)
     scenes: Mapping[str, Any] = field(default_factory=dict)
     ablated: Mapping[str, MakeAct] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "for_batch", bound(self.for_batch))
+        object.__setattr__(self, "ablated", {name: bound(make_act) for name, make_act in self.ablated.items()})

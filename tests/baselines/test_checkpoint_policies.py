@@ -83,7 +83,7 @@ def test_the_scenes_of_a_training_are_a_default_alone():
 
 def test_a_checkpoint_that_does_not_fit_is_one_sentence(checkpoint, tmp_path):
     other = BUSY.drive.replace(observation={"partners": 4})
-    with pytest.raises(ConfigError, match="was trained on other observations than those of this batch$"):
+    with pytest.raises(ConfigError, match="than those of this batch, since observation.partners is 4 and was"):
         MultiScenario("trained", {**SCENES, "env": other}).rollout(checkpoint)
     with pytest.raises(ConfigError, match="is no checkpoint, and no folder of a run with one: config.json cannot be"):
         resolved(tmp_path)

@@ -93,7 +93,7 @@ def runs(short_run, tmp_path_factory):
             where = {"update": update, "agent_steps": 6000 * update}
             lines += [{"kind": "update", **where, "agent_steps_per_s": 50.0},
                       {"kind": "evaluation", **where, "goal": goal},
-                      {"kind": "eval", **where, "evaluator": "towns", "eval/towns/score": goal / 2}]
+                      {"kind": "evaluation", **where, "evaluator": "towns", "eval/towns/score": goal / 2}]
         (folder / name / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         found.append(folder / name)
     return found
@@ -122,7 +122,8 @@ def test_the_command_prints_a_row_for_each_config_and_draws_them(runs, tmp_path,
 
 @pytest.mark.parametrize("arguments, sentence", [
     (("nowhere",), "there is no checkpoint in 'nowhere'"), (("{a}", "{a}"), "have the same config and the seed 0"),
-    (("{a}", "--metric", "golas"), "has no evaluation with 'golas'; it has goal")])
+    (("{a}", "--metric", "golas"), "has no evaluation with 'golas'; it has goal"),
+    (("{a}", "--evaluator", "logs"), "with 'eval/logs/goal'; it has no evaluation of the evaluator 'logs'")])
 def test_runs_that_cannot_be_compared_are_one_sentence(runs, arguments, sentence, tmp_path, monkeypatch, capsys):
     words = [argument.format(a=runs[0]) for argument in arguments]
     code, _, errors = run_here(monkeypatch, capsys, compare.main, *words, "--out", tmp_path / "a.png")

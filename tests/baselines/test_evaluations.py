@@ -59,6 +59,10 @@ def of_kind(result, kind):
     return [line for line in result.lines if line["kind"] == kind]
 
 
+def of_evaluators(result):
+    return [line for line in of_kind(result, "evaluation") if "evaluator" in line]
+
+
 def test_evaluators_change_no_byte_of_a_training(runs):
     """Neither weights nor moments, nor the rollout that a resumed run continues, nor what is logged of an update."""
     plain, evaluated = runs
@@ -67,13 +71,14 @@ def test_evaluators_change_no_byte_of_a_training(runs):
         assert files[0].read_bytes() == files[1].read_bytes(), name
     without_times = lambda result: [
         {name: value for name, value in line.items() if not name.startswith("time_") and not name.endswith("_per_s")}
-        for line in result.lines if line["kind"] in ("update", "evaluation", "random_policy")]
+        for line in result.lines
+        if line["kind"] in ("update", "evaluation", "random_policy") and "evaluator" not in line]
     assert without_times(plain) == without_times(evaluated) and len(of_kind(plain, "update")) == 3
-    assert not of_kind(plain, "eval")
+    assert not of_evaluators(plain) and of_kind(plain, "evaluation")
 
 
 def test_evaluators_run_at_their_interval_and_at_the_end_and_a_failure_leaves_the_others(runs):
-    lines = of_kind(runs[1], "eval")
+    lines = of_evaluators(runs[1])
     assert [(line["update"], line["evaluator"], "failure" in line) for line in lines] == [
         (update, name, name == "logs") for update in (2, 3) for name in ("inside", "outside", "logs")]
     assert [line["eval_failures"] for line in lines] == [0, 0, 1, 1, 1, 2]
@@ -88,7 +93,7 @@ def test_an_evaluator_in_a_process_of_its_own_measures_the_same(runs):
         assert inside.checkpoint[name] == outside.checkpoint[name]
     about = json.loads((runs[1].checkpoint / "config.json").read_text())
     assert inside.checkpoint["sha256"] == about["files"]["weights.safetensors"] and inside.checkpoint["update"] == 3
-    line = of_kind(runs[1], "eval")[-3]
+    line = of_evaluators(runs[1])[-3]
     assert line["eval/inside/score_n"] == inside.metrics["score"].n == 16
     assert line["eval/inside/offroad_ci95"] == list(inside.metrics["offroad"].ci95)
 
@@ -96,7 +101,7 @@ def test_an_evaluator_in_a_process_of_its_own_measures_the_same(runs):
 def test_pages_of_each_evaluation_are_in_the_folder_of_the_run_and_in_the_log(runs):
     """In a process of its own, the same episode is shown, byte for byte."""
     folder, pages = runs[1].checkpoint.parent / "evaluations", {}
-    for line in of_kind(runs[1], "eval"):
+    for line in of_evaluators(runs[1]):
         name = line["evaluator"]
         if name != "logs":
             file, = line[f"eval/{name}/renders"]
@@ -131,7 +136,7 @@ def test_an_option_without_effect_is_one_sentence(runs, options, sentence, monke
 
 def test_curves_have_a_panel_for_each_evaluator(runs, tmp_path):
     draw_curves(runs[1].lines, tmp_path / "curves.png")
-    plain = [line for line in runs[1].lines if line["kind"] != "eval"]
+    plain = [line for line in runs[1].lines if "evaluator" not in line]
     draw_curves(plain, tmp_path / "plain.png")
     assert (tmp_path / "curves.png").read_bytes() != (tmp_path / "plain.png").read_bytes()
 

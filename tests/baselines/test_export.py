@@ -22,7 +22,7 @@ from baselines.export import exported, main, shape_of
 from baselines.policy.runner import PolicyRunner
 from baselines.presets import PRESETS
 from drive_env import Batch, ConfigError, load_policy
-from drive_env.evaluation import MultiScenario
+from drive_env.evaluation import MultiScenario, TrafficMatrix
 from drive_env.trained import (
     PolicyFile, meaning_of_actions, meaning_of_observations, needed_weights, policy_of, read_policy, write_policy)
 
@@ -121,7 +121,11 @@ def test_commands_export_and_take_the_file(checkpoint, tmp_path, monkeypatch, ca
 
 
 @pytest.mark.parametrize("change, sentence", [
-    ({"observation": {"partners": 4}}, r"was trained on other observations than those of this batch, .* differ in 'pa"),
+    ({"observation": {"partners": 4}}, r"was trained on other observations than those of this batch, .* differ in 'pa.*"
+     ", since observation.partners is 4 and was 5 in the training; the config of its"),
+    ({"max_trials": 7}, "differ in 'trial/index', since max_trials is 7 and was 2 in the training; "),
+    ({"max_trials": 7, "observation": {"roads": 9}},
+     "since max_trials is 7 and was 2 in the training, and observation.roads is 9 and was "),
     ({"goal_radius_m": 2.0, "observation": {"candidates": 2}}, "differ in 'candidates/"),
     ({"action_type": "continuous"}, "was trained with actions whose type is 'discrete'; this batch has 'continuous'"),
     ({"dynamics": {"max_steering_rad": 0.3}}, "differ in 'ego/steering'"),
@@ -132,6 +136,17 @@ def test_a_batch_of_other_observations_or_actions_is_refused(file, change, sente
     with Batch("intersection", num_worlds=1, config=policy.config.replace(**change)) as batch:
         with pytest.raises(ConfigError, match=sentence):
             policy.for_batch(batch)
+
+
+def test_an_exported_policy_is_traffic_if_it_fits_the_config(file):
+    few = {"scenes": ["intersection"], "scene_count": 2, "scene_agents": 4, "options": {"checkpoint": str(file)}}
+    found = TrafficMatrix("matrix", {**few, "env": BUSY.drive}).rollout(file)
+    of_self, of_checkpoint = (
+        {name: found.rows[name][found.rows["group"] == group].tolist() for name in ("reward", "distance_m", "score")}
+        for group in ("self", "checkpoint"))
+    assert of_self == of_checkpoint, "the ego is the same policy"
+    with pytest.raises(ConfigError, match="since max_trials is 1 and was 2 in the training"):
+        TrafficMatrix("matrix", {**few, "env": BUSY.drive.replace(max_trials=1)}).rollout("lane")
 
 
 def test_half_float_observations_are_accepted(file):

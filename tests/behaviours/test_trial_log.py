@@ -115,6 +115,25 @@ def test_a_trial_log_needs_a_world_a_reset_and_a_frame():
             log.roles
 
 
+def test_a_speed_at_the_limit_is_one_in_every_direction():
+    """Vehicles of the model "state", which may have 200 m/s; components are rounded to float32."""
+    scene = generate_scene("highway", seed=1, agents=8)
+    ignore = dict.fromkeys(("on_goal", "on_collision", "on_offroad"), "ignore")
+    config = DriveConfig(dynamics="state", action_type="continuous", **ignore)
+    with Batch(scene, config=config) as batch:
+        batch.reset()
+        log = TrialLog(batch)
+        log.capture()
+        for step in range(60):
+            actions = np.zeros_like(batch.actions)
+            actions[:, 2], actions[:, 3] = (np.arange(8) + 8 * step) / 480 - 0.5, 1.0
+            batch.step(actions)
+            log.capture()
+        objects = log.scene().objects
+    speed_mps = np.hypot(objects.vx_mps, objects.vy_mps)[1:]
+    assert speed_mps.max() <= 200.0 and speed_mps.min() > 199.999
+
+
 def test_a_log_has_one_trial():
     with Batch(generate_scene("narrow"), config=DriveConfig(trial_steps=3, max_trials=2), threads=1) as batch:
         batch.reset(seed=0)

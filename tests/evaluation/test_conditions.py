@@ -7,9 +7,12 @@ from drive_env import Batch, ConfigError, DriveConfig
 from drive_env.behaviours import BEHAVIOURS
 from drive_env.evaluation import BehaviourClass, HumanReplay, Robustness, TrafficMatrix, evaluator_of, merge
 from drive_env.evaluation import behaviour_class as behaviour_module
+from drive_env.evaluation import traffic_matrix
 from drive_env.evaluation.figures import figures_of
 from drive_env.evaluation.metrics import quantities_of
+from drive_env.evaluation.result import sha256_of
 from drive_env.evaluation.robustness import LEVELS
+from drive_env.policies import TrainedPolicy, policy_maker
 
 SMALL = {"scenes": ("intersection",), "scene_count": 3, "scene_agents": 4, "env": {"trial_steps": 60}}
 
@@ -92,6 +95,55 @@ def test_the_traffic_of_the_lane_driver_drives_as_it_does_alone():
     assert (played.rows["max_jerk_mps3"] == 0).all(), "the ego coasts, whatever the others do"
     coasting = played.groups
     assert coasting["lane"]["min_gap_m"] != coasting["self"]["min_gap_m"], "the others drive differently"
+
+
+def trained(name, sha256="a"):
+    """A trained policy that acts as one with a name."""
+    return TrainedPolicy(policy_maker(name), {"path": "x", "sha256": sha256, "update": 1, "steps": 2}, DriveConfig())
+
+
+def test_a_checkpoint_as_traffic_drives_all_but_the_ego(monkeypatch):
+    """One that acts as the lane driver is the traffic of `lane`, and one that coasts that of a coasting ego, `self`."""
+    config = {**SMALL, "options": {"checkpoint": "runs/town"}}
+    for name, same_as in (("lane", "lane"), ("constant", "self")):
+        monkeypatch.setattr(traffic_matrix, "load_policy", {"runs/town": trained(name)}.get)
+        found = TrafficMatrix("matrix", config).rollout("constant")
+        assert found.groups.keys() == {"checkpoint", "replay", "static", "idm", "lane", "self"}
+        of_checkpoint, of_other = (
+            {column: values[found.rows["group"] == group].tobytes() for column, values in found.rows.items()
+             if values.dtype.kind in "fi"} for group in ("checkpoint", same_as))
+        assert of_checkpoint == of_other
+        assert found.groups["lane"] != found.groups["self"]
+
+
+def test_results_of_other_traffic_have_another_hash_wherever_its_file_is(monkeypatch):
+    hashes = {}
+    for path, sha256 in (("here", "a"), ("there", "a"), ("other", "b")):
+        monkeypatch.setattr(traffic_matrix, "load_policy", {path: trained("lane", sha256)}.get)
+        evaluator = TrafficMatrix("matrix", {**SMALL, "options": {"checkpoint": path}})
+        assert evaluator.resolved()["options"]["checkpoint"] == path
+        hashes[path] = sha256_of(evaluator.hashed())
+    assert hashes["here"] == hashes["there"] != hashes["other"]
+    assert sha256_of(TrafficMatrix("matrix", SMALL).hashed()) not in hashes.values()
+
+
+@pytest.mark.parametrize("checkpoint, sentence", [
+    ("nowhere.npz", "eval.checkpoint is 'nowhere.npz', which is no trained policy: "),
+    ("lane", "eval.checkpoint is 'lane', which is no trained policy: source is 'lane'; it must be a file"),
+    (1, "eval.checkpoint is 1; it must be a text or None"), ("", "eval.checkpoint is ''; it must be a text or None")])
+def test_traffic_that_is_no_checkpoint_is_one_sentence(checkpoint, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        TrafficMatrix("matrix", {**SMALL, "options": {"checkpoint": checkpoint}})
+
+
+def test_the_path_of_traffic_may_have_a_variable(monkeypatch):
+    monkeypatch.setenv("RUNS", "/runs")
+    monkeypatch.setattr(traffic_matrix, "load_policy", {"/runs/town": trained("lane")}.get)
+    settings = {"type": "traffic_matrix", "eval": {"checkpoint": "$RUNS/town"}}
+    assert evaluator_of("matrix", settings).chosen["checkpoint"] == "/runs/town"
+    monkeypatch.delenv("RUNS")
+    with pytest.raises(ConfigError, match="checkpoint of eval.matrix has '.RUNS/town'; the environment has no"):
+        evaluator_of("matrix", settings)
 
 
 def test_a_scene_keeps_its_sdc_as_ego_where_it_can_drive():

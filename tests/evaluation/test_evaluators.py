@@ -253,6 +253,22 @@ def test_a_damaged_result_is_one_sentence(damage, sentence, tmp_path):
         load_result(path)
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_an_interrupt_while_a_result_is_saved_leaves_the_one_before(error, tmp_path, monkeypatch):
+    one, other = (small(seed=seed).rollout("random") for seed in (1, 2))
+    one.save(tmp_path / "result.json")
+
+    def stopped(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(json, "dumps", stopped)
+    with pytest.raises(error):
+        other.save(tmp_path / "result.json")
+    monkeypatch.undo()
+    assert load_result(tmp_path / "result.json").metrics == one.metrics
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.episodes.csv", "result.json"]
+
+
 def test_rows_that_were_cut_short_or_are_of_another_result_are_not_read(tmp_path):
     """The figures of a merged result come from its rows: lost ones once changed them without a word."""
     path, rows = tmp_path / "result.json", tmp_path / "result.episodes.csv"

@@ -1,5 +1,6 @@
 """Do films show the very episodes that were counted, those with the lowest scores, within their budgets?"""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -285,6 +286,46 @@ def test_a_click_on_a_heading_sorts_the_table(tmp_path, chromium):
 
 
 # ---- in a training ----
+
+
+def films_of(folder):
+    return sorted(path.name for path in (folder / "films/small").iterdir() if path.name != "failures.html")
+
+
+def test_films_of_the_newest_evaluations_remain_and_other_files_do(tmp_path):
+    manager = EvalManager([small(interval=1, render_scenes=1, render_kept=2)], tmp_path)
+    own = tmp_path / "films/small/own_u1_replay.txt"
+    for update in (1, 2, 9, 3):  # 3 after 9: the training was continued from an older checkpoint
+        found, = manager.maybe_run(update, "random")
+        assert found.error == ""
+        if update == 1:
+            own.write_text("")
+    names = films_of(tmp_path)
+    assert len(names) == 3 and own.name in names
+    assert [name.split("_u")[1] for name in names if name != own.name] in (
+        ["9_replay.html", "3_replay.html"], ["3_replay.html", "9_replay.html"])
+
+
+def test_without_a_limit_all_films_remain(tmp_path):
+    manager = EvalManager([small(interval=1, render_scenes=1, render_kept=None)], tmp_path)
+    for update in range(1, 13):
+        list(manager.maybe_run(update, "random"))
+    assert len(films_of(tmp_path)) == 12
+
+
+def test_an_evaluation_replaces_the_films_of_the_one_that_it_replaces(tmp_path):
+    for settings in ({"render_scenes": 3}, {"seed": 7, "render_scenes": 1}):
+        found = small(**settings).rollout("random", out=tmp_path / "small.json")
+    assert films_of(tmp_path) == [Path(found.renders[0].file).name]
+    one = small().rollout("random", out=tmp_path / "small.json", update=5)  # of another update: both remain
+    assert films_of(tmp_path) == sorted(Path(render.file).name for render in (*found.renders, *one.renders))
+
+
+def test_names_of_films_differ_in_more_than_capital_letters(tmp_path):
+    scene = generate_scene("intersection", agents=2)
+    scenes = [dataclasses.replace(scene, name=name) for name in ("Crossing", "crossing")]
+    found = small(scenes=scenes).rollout("random", out=tmp_path / "small.json")
+    assert len({render.file.lower() for render in found.renders}) == 2
 
 
 def test_the_films_of_a_process_of_its_own_are_beside_its_result(tmp_path):

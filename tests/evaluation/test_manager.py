@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drive_env import ConfigError
+from drive_env import ConfigError, MissingExtraError
 from drive_env.evaluation import EvalManager, MultiScenario, load_result
 from drive_env.evaluation.result import sha256_of
 
@@ -126,6 +126,29 @@ def test_a_manager_that_could_not_run_its_evaluators_is_an_error():
     for evaluators, folder, sentence in (
             ([evaluator(), evaluator()], None, "evaluators has 'towns' twice"),
             ([evaluator(mode="subprocess")], None, "mode of eval.towns is 'subprocess'; without a folder and a"),
-            ([evaluator("a/b")], Path("results"), "the name of an evaluator is 'a/b'; for a file of results")):
+            ([evaluator("a/b")], Path("results"), "the name of an evaluator is 'a/b'; for a file of results"),
+            ([evaluator("Towns"), evaluator("towns")], Path("results"), "the names 'Towns' and 'towns'; for files of")):
         with pytest.raises(ConfigError, match=sentence):
             EvalManager(evaluators, folder)
+
+
+@pytest.mark.parametrize("name", ["..", ".", ".a", "a.", "-a", "a b", "a\n", "a:b", "a\\b", "st\u00e4dte", "a" * 101])
+def test_a_name_that_is_no_file_on_every_system_is_refused_with_the_characters_that_are_allowed(name):
+    EvalManager([evaluator(name)])  # without files, any text is a name
+    with pytest.raises(ConfigError, match="must consist of at most 100 of the letters A to Z and a to z, digits, '_'"):
+        EvalManager([evaluator(name)], Path("results"))
+
+
+@pytest.mark.parametrize("name", ["towns", "Towns-2.5_b", "_", "0", "a" * 100])
+def test_a_name_of_letters_and_digits_is_a_file(name):
+    EvalManager([evaluator(name)], Path("results"))
+
+
+def test_a_missing_extra_is_found_before_the_training(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "av", None)
+    films = {"render": True, "render_scenes": 1, "render_steps": 9}
+    EvalManager([evaluator(**films)], Path("results"))  # replay pages need no extra
+    with pytest.raises(MissingExtraError, match="drawing needs av"):
+        EvalManager([evaluator(**films, render_views=("follow",))], Path("results"))
+    with pytest.raises(MissingExtraError, match="drawing needs av"):
+        evaluator(**films, render_views=("scene",)).rollout("random", out=tmp_path / "a.json")

@@ -10,11 +10,11 @@ from samples import sample
 from drive_env import Batch, ConfigError, DriveConfig, SceneError, generate_scene
 from drive_env.behaviours import TrialLog, behaviour_scenes
 from drive_env.drivers import LaneDriver
-from drive_env.evaluation import Realism, evaluator_of, merge
+from drive_env.evaluation import Realism, evaluator_of, logged_worlds, merge
 from drive_env.evaluation.logged_worlds import RolloutCapture, logged_scene, resampled_line
 from drive_env.realism import Poses, realism_score
 from drive_env.roles import assign_roles
-from drive_env.scenes.scene import LIGHT_STATE_CODES
+from drive_env.scenes.scene import LIGHT_STATE_CODES, ROAD_KIND_CODES
 
 VALUES = ("realism_2024", "realism_2025", "realism_2025_kinematic", "realism_2025_interactive", "realism_2025_map",
           "likelihood_linear_speed", "likelihood_collision", "likelihood_distance_to_road_edge",
@@ -222,14 +222,22 @@ def test_a_lane_has_points_at_most_half_a_metre_apart():
     assert all((np.abs(found - point).max(axis=1) < 1e-12).any() for point in line)
 
 
+def test_the_log_of_a_scene_is_resampled_once(logged, monkeypatch):
+    lines, resampled = [], logged_worlds.resampled_line
+    monkeypatch.setattr(logged_worlds, "resampled_line", lambda line: lines.append(len(line)) or resampled(line))
+    evaluated(logged[0], "constant")
+    assert len(lines) == (logged[0].roads.kind == ROAD_KIND_CODES["lane"]).sum()
+
+
 # ---- what cannot be compared ----
 
 
 @pytest.mark.parametrize("change, sentence", [
     (lambda scene: generate_scene("town", seed=0, agents=2), "has no log; an evaluator of type 'realism' needs one"),
     (lambda scene: with_log(scene, lambda track: track[:11]),
-     "has 11 frames; with the current step 10 it must have 12 or more"),
-    (lambda scene: with_log(scene, lambda track: track[:8]), "start_step is 10; scene cut_in/0 has 8 frames"),
+     "has 11 frames of 0.1 s; with eval.current_step 10 it must have 12 or more"),
+    (lambda scene: with_log(scene, lambda track: track[:8]), "has 8 frames of 0.1 s; with eval.current_step 10 it"),
+    (lambda scene: without(scene, slice(10, 11)), "at eval.current_step 10: none is valid"),
     (lambda scene: without(scene, slice(11, None)), "has no evaluated object that is valid after step 10"),
     (lambda scene: dataclasses.replace(scene, roads=dataclasses.replace(
         scene.roads, kind=np.where(scene.roads.kind == 3, 2, scene.roads.kind).astype(np.uint8))),

@@ -51,6 +51,16 @@ def test_scores_are_those_of_each_trial(response):
                 assert found.rows[name][row] == pytest.approx([value], rel=1e-4, abs=1e-4, nan_ok=True), name
 
 
+@pytest.mark.parametrize("scenes", ["town", "roundabout"])
+def test_drives_that_jump_have_scores(scenes):
+    """Random actions of the vehicle model "state" set poses all over the scene, where events end most drives."""
+    env = {"trial_steps": 60, "dynamics": {"model": "state"}, "action_type": "continuous"}
+    found = MultiScenario("jumps", {"scenes": scenes, "scene_count": 1, "scene_agents": 16, "env": env,
+                                    "options": {"scores": True}}).rollout("random")
+    assert found.coverage.complete and found.metrics["nuplan_score"].n == 16
+    assert found.metrics["nuplan_score"].value < 0.1
+
+
 @pytest.mark.parametrize("response", ["ignore", "stop", "remove"])
 def test_comfort_needs_no_scores(response):
     """The two shares are measured in every evaluation, by a way of its own."""

@@ -226,7 +226,8 @@ def scene_envs_table():
                   "reward of a decision"], rows)
 
 
-EXTRAS = {"cli": "the command `drive-env`", "render": "pictures, films and charts ([looking](looking.md))",
+EXTRAS = {"cli": "the command `drive-env`", "drive": "[driving by hand](looking.md#driving-by-hand)",
+          "render": "pictures, films and charts ([looking](looking.md))",
           "train": "the reference trainer, `baselines/` of a checkout", "sb3": "stable-baselines3",
           "test": "the tests of this package", "docs": "these pages"}
 """The purpose of each extra."""

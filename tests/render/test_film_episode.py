@@ -12,6 +12,7 @@ from bare_scene import COAST, bare_scene
 from PIL import Image
 
 from drive_env import ConfigError, DriveConfig, generate_scene
+from drive_env.policies import TrainedPolicy
 from drive_env.render import play
 from drive_env.render.film_episode import HOLD_S, KEPT_PER_CHOSEN, SHEET_COLUMNS, _EvenlySpaced
 
@@ -55,6 +56,15 @@ def test_a_sheet_has_one_row_of_pictures_per_trial(town, tmp_path, policy):
     with Image.open(tmp_path / "sheet.png") as sheet:
         assert abs(sheet.width - SHEET_COLUMNS * 200) <= 5 * SHEET_COLUMNS
         assert abs(sheet.height - 2 * 160) <= 5
+
+
+@pytest.mark.parametrize("is_trained", [True, False])
+def test_a_film_has_the_trials_of_the_config_or_of_the_training(town, tmp_path, is_trained):
+    policy, config = lambda batch: np.full(batch.num_agents, COAST), DriveConfig(max_trials=3, trial_steps=2)
+    if is_trained:
+        policy, config = TrainedPolicy(lambda batch: lambda batch: np.full(batch.num_agents, COAST), {}, config), None
+    assert play(town, tmp_path / "sheet.png", policy=policy, config=config, **SMALL)["trials"].value == 12
+    assert play(town, tmp_path / "sheet.png", policy=policy, config=config, trials=1, **SMALL)["trials"].value == 4
 
 
 def test_the_same_seed_draws_the_same_sheet(town, tmp_path):

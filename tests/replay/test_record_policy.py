@@ -6,6 +6,7 @@ import pytest
 from scripted_scenes import IGNORE_ALL
 
 from drive_env import ActionError, ConfigError, DriveConfig, generate_scene
+from drive_env.policies import TrainedPolicy
 from drive_env.replay import record, write_replay
 
 
@@ -37,6 +38,20 @@ def test_a_page_of_four_trials_and_64_agents_is_below_5_megabytes(tmp_path):
     assert [trial.frame_count for trial in recording.trials] == [201] * 4
     assert recording.trials[0].rewards.shape[1] == 64
     assert (tmp_path / "page.html").stat().st_size < 5e6
+
+
+@pytest.mark.parametrize("own, arguments, trials", [
+    (None, {}, 1), ({"max_trials": 3}, {}, 3), ({"max_trials": 3}, {"trials": 2}, 2)])
+@pytest.mark.parametrize("is_trained", [True, False])
+def test_a_page_has_the_trials_of_the_config_or_of_the_training(own, arguments, trials, is_trained, tmp_path):
+    def for_batch(batch):
+        assert batch.config.max_trials == trials, "a policy of a training with another number is refused"
+        return coast
+
+    scene, config = generate_scene("intersection", agents=2), DriveConfig(trial_steps=3, **own or {})
+    policy = TrainedPolicy(for_batch, {}, config) if is_trained else coast
+    recording = write_replay(scene, tmp_path / "page.html", policy, config=None if is_trained else config, **arguments)
+    assert len(recording.trials) == trials
 
 
 @pytest.mark.parametrize("arguments, sentence", [

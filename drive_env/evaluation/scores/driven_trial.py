@@ -15,6 +15,7 @@ from ...native import native_scene
 from ...roles import Roles
 from ...routes import lane_route
 from ...scenes import Scene
+from ...scenes.limits import SPEED_LIMIT_MPS
 from ...scenes.scene import TrafficControls
 from .driven_scene import DrivenScene
 from .line_crossings import violations_of
@@ -117,9 +118,11 @@ def event_speed_mps(before_mps: Any, moved_m: Any, dt_s: Any) -> np.ndarray:
     """The speed to which a constant acceleration over a step leads, from the speed before it and the distance driven,
     numbers or arrays.
 
-    The core sets the speed of a vehicle to 0 in the step of an event that stops or removes it.
+    The core sets the speed of a vehicle to 0 in the step of an event that stops or removes it. Where no vehicle has
+    such a speed, the step was a jump, as the vehicle model "state" allows, and its speed is the one before it.
     """
-    return np.copysign(np.maximum(2.0 * moved_m / dt_s - np.abs(before_mps), 0.0), before_mps)
+    speed_mps = np.copysign(np.maximum(2.0 * moved_m / dt_s - np.abs(before_mps), 0.0), before_mps)
+    return np.where(np.abs(speed_mps) <= SPEED_LIMIT_MPS, speed_mps, before_mps)
 
 
 def _expert_m(roles: Roles, own: int) -> np.ndarray | None:
