@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -159,7 +160,7 @@ class Checked:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
+        for field in fields_of(type(self)):
             check = field.metadata["check"]
             value = check.read(getattr(self, field.name))  # sweeps pass numpy scalars
             if isinstance(field.default, Checked):
@@ -172,7 +173,7 @@ class Checked:
     @classmethod
     def _check_names(cls, choices: Mapping[Any, Any]) -> None:
         """Raises an `ArgumentError` if a name is not that of a field, with similar names."""
-        own = {field.name: field.name for field in dataclasses.fields(cls)}
+        own = {field.name: field.name for field in fields_of(cls)}
         if choices.keys() <= own.keys():
             return
         nested = {flat: path for flat, path in flat_paths(cls).items() if "." in path}
@@ -214,7 +215,7 @@ class Checked:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields in the types of JSON: a nested config becomes a dict, a tuple a list."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields_of(type(self))}
         return {name: value.to_dict() if isinstance(value, Checked) else list(value) if isinstance(value, tuple)
                 else value for name, value in values.items()}
 
@@ -222,10 +223,13 @@ class Checked:
         """Equal to a config of the same values, and to its `to_dict`, which is what a Gymnasium `EnvSpec` stores."""
         if isinstance(other, Mapping):
             return self.to_dict() == other
-        return self.to_dict() == other.to_dict() if type(other) is type(self) else NotImplemented
+        return self._values() == other._values() if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
+        return hash(self._values())
+
+    def _values(self):
+        return tuple([getattr(self, field.name) for field in fields_of(type(self))])
 
     def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed, checked like any other config.
@@ -246,10 +250,16 @@ class Checked:
         return dataclasses.replace(self, **changes)
 
 
+@functools.cache
+def fields_of(kind: type[Checked]) -> tuple[dataclasses.Field[Any], ...]:
+    """As `dataclasses.fields`, which makes its tuple anew in every call: configs are compared for each batch."""
+    return dataclasses.fields(kind)
+
+
 def flat_paths(kind: type[Checked]) -> dict[str, str]:
     """The path of every field, nested ones included, by its name in the core's config, which is flat."""
     paths: dict[str, str] = {}
-    for field in dataclasses.fields(kind):
+    for field in fields_of(kind):
         core = field.metadata["core"]
         if isinstance(field.default, Checked):
             paths |= {core.format(flat): f"{field.name}.{path}"

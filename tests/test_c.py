@@ -37,8 +37,9 @@ def cases(programs):
 ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "report_thread_leaks=0"}
 
 
-def run(*command):
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
+def run(*command, **variables):
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600,
+                          env=ENVIRONMENT | variables)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr[-6000:]}"
 
 
@@ -73,7 +74,7 @@ def test_memcheck_finds_nothing(program):
     compiler = compiler_for(PLAIN, "debug information")
     path = build_core.test_program(program, compiler, PLAIN)
     names = [name for name in names_in(program) if name not in NOT_UNDER_MEMCHECK]
-    run(*MEMCHECK, path, *names)
+    run(*MEMCHECK, path, *names, CHECK_SHARE="8")
 
 
 def test_memcheck_and_the_leak_sanitizer_report_leaks(tmp_path):

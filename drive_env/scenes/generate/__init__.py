@@ -135,7 +135,18 @@ def _copy_of(source: str, name: str, seed: int, agents: int | None, chosen: dict
     except SceneError as error:
         raise SceneError(f"{source}: {error}") from None
     # Copied: a read-only array can be made writeable again, and torch.from_numpy ignores the flag.
-    return dataclasses.replace(copy.deepcopy(scene), source=source)
+    return dataclasses.replace(_deep_copy(scene), source=source)
+
+
+def _deep_copy(value):
+    """As of `copy.deepcopy`, which takes as long as the rest of a call: scenes are arrays in dataclasses."""
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    if not dataclasses.is_dataclass(value):
+        return copy.deepcopy(value)
+    found = copy.copy(value)
+    vars(found).update({name: _deep_copy(held) for name, held in vars(value).items()})
+    return found
 
 
 @lru_cache(maxsize=CACHED_SCENES)

@@ -20,9 +20,10 @@ Numbers of lanes are their road indices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,6 +39,12 @@ from .trig import sine_cosine, wrapped_rad
 
 JOINT_M, JOINT_RAD = 1e-3, 1.7e-3
 """Most by which the end of a lane and the start of the next may differ: 1 mm and 0.1 degrees."""
+
+KEPT_RESULTS = 96
+"""Samples, outlines, clear spans and bounds of speeds that are kept, about six a map: many scenes of a generator differ
+in their traffic alone."""
+
+Found = TypeVar("Found")
 
 OVERLAP_M = 0.3
 """Two lanes are in conflict if they overlap even when each is narrower by this on both sides."""
@@ -224,14 +231,28 @@ class LaneMap:
     def samples(self) -> LaneSamples:
         """Its sampled lanes."""
         if self._samples is None:
-            self._samples = self._sampled()
+            self._samples = self.once("samples", self._sampled)
         return self._samples
+
+    def once(self, what: str, compute: Callable[[], Found], *further: Any) -> Found:
+        """What `compute` returns, or what it has returned for a map with equal lanes and links; not to be changed.
+
+        Args:
+            what: names what is computed.
+            further: all else that it depends on; texts of these have every digit.
+        """
+        # Of texts, not of numbers: 0.0 equals -0.0, and then the bytes of a scene would depend on those made before.
+        kept = _kept(what + repr((self.lanes, self.links, further)))
+        if not kept:
+            kept.append(compute())
+        return kept[0]
 
     def roads(self) -> Roads:
         """Lanes, markings, then road edges, all on the grid."""
         points, start = self.samples.xy_m, self.samples.start
         polylines = [("lane", points[start[i]:start[i + 1]]) for i in range(len(self.lanes))]
-        polylines += [("line", curve.at(curve.stations())[:2].T) for curve in self.lines]
+        polylines += [("line", points) for points in self.once(
+            "lines", lambda: [curve.at(curve.stations())[:2].T for curve in self.lines], self.lines)]
         polylines += [("edge", points) for points in [*self.edges(), *self.walls]]
         others = np.zeros(len(polylines) - len(self.lanes))
         return roads_of(polylines, np.concatenate([[lane.width_m for lane in self.lanes], others]),
@@ -254,7 +275,9 @@ class LaneMap:
     def edges(self) -> list[np.ndarray]:
         """The road edges that follow from the lanes: closed polylines, with the road on their left."""
         half_m = np.array([lane.width_m / 2 + lane.curb_gap_m for lane in self.lanes])
-        return outline(self._strips(half_m, np.array([not lane.is_paved for lane in self.lanes]), True), self.pavements)
+        return self.once("edges", lambda: outline(
+            self._strips(half_m, np.array([not lane.is_paved for lane in self.lanes]), True), self.pavements),
+            [points.tolist() for points in self.pavements])
 
     def strips(self, half_m: np.ndarray) -> Strips:
         """The areas within `half_m` of each lane's centre."""
@@ -336,6 +359,12 @@ class LaneMap:
             left_m += [beside_m - half_m, beside_m + half_m]
         left, right = frame.moved(0.0, max(left_m)), frame.moved(0.0, min(left_m))
         return tuple(on_grid(np.array([left.x_m, left.y_m, right.x_m, right.y_m])).tolist())
+
+
+@lru_cache(maxsize=KEPT_RESULTS)
+def _kept(text):
+    """A list that holds what has been computed of these lanes and links; empty at first."""
+    return []
 
 
 def _root(joint, end):

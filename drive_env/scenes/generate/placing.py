@@ -233,6 +233,10 @@ def routes_m(roads: LaneMap, starts: Places, goals: Places, lane_changes: bool =
 
 def clear_spans(roads: LaneMap, spans: Sequence[Span]) -> list[Span]:
     """The parts of spans where no car can touch one on another lane: not where lanes cross, merge or split."""
+    return roads.once("clear spans", lambda: _clear_spans(roads, spans), list(spans))
+
+
+def _clear_spans(roads, spans):
     # Points every metre, and which of them are too near to the centre of another lane.
     length_m = roads.samples.length_m
     ends_m = [min(span.to_m, float(length_m[span.lane]) - INSET_M) for span in spans]
@@ -399,6 +403,17 @@ def _safe_speed_mps(roads, places, speed_mps, headway_s):
 
 def _profile(roads, places):
     """(n,) squares of the speeds from which cars can brake for bends, ends of lanes and stop lines."""
+    samples, stops = roads.samples, {lane for stop in roads.stop_lines for lane in stop.lanes}
+    bound = roads.once("bounds", lambda: _bounds(roads, stops), sorted(stops))
+    at = _sample_before(samples, places)
+    to_next_m = samples.along_m[at + 1] - places.along_m
+    front_m = LENGTH_RANGE_M[1] / 2
+    here = np.minimum(bound[at], bound[at + 1] + 2 * BRAKING_MPS2 * np.maximum(to_next_m - front_m, 0.0))
+    return np.maximum(here, 0.0)
+
+
+def _bounds(roads, stops):
+    """Squares of the largest speeds at all samples, from which cars can brake for what is ahead."""
     # Bounds at every sample: the limit, and the lateral acceleration in bends.
     samples, count = roads.samples, len(roads.lanes)
     owner = np.repeat(np.arange(count), np.diff(samples.start))
@@ -406,7 +421,6 @@ def _profile(roads, places):
     bound = np.minimum(limit * limit, LATERAL_MPS2 / np.maximum(np.abs(samples.curvature_per_m), 1e-9))
     # Bounds at the ends of lanes: 0, or those of the lanes that follow.
     end = np.full(count, np.inf)
-    stops = {lane for stop in roads.stop_lines for lane in stop.lanes}
     follows = {before for before, _ in roads.links}
     end[[lane for lane in range(count) if lane in stops or lane not in follows]] = 0.0
     while True:
@@ -421,11 +435,7 @@ def _profile(roads, places):
         if (lower >= end).all():
             break
         end = lower
-    at = _sample_before(samples, places)
-    to_next_m = samples.along_m[at + 1] - places.along_m
-    front_m = LENGTH_RANGE_M[1] / 2
-    here = np.minimum(bound[at], bound[at + 1] + 2 * BRAKING_MPS2 * np.maximum(to_next_m - front_m, 0.0))
-    return np.maximum(here, 0.0)
+    return bound
 
 
 def _cars_ahead(roads, places):

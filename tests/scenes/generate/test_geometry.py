@@ -389,12 +389,11 @@ def test_no_car_starts_too_fast_to_stop_behind_the_next_on_its_lane(name, seeds,
         xy_m, places = positions(found.scene), []
         for lane, line in lanes.items():
             step = np.linalg.norm(np.diff(line, axis=0), axis=1)
-            for car in range(objects.count):
-                away = point_segment_m(xy_m[car][None], np.stack([line[:-1], line[1:]], axis=1))[0]
-                if away.min() < 2e-3:
-                    i = int(away.argmin())
-                    places.append((lane, float(step[:i].sum() + np.linalg.norm(xy_m[car] - line[i])), car,
-                                   float(step.sum())))
+            away = point_segment_m(xy_m, np.stack([line[:-1], line[1:]], axis=1))
+            for car in np.flatnonzero(away.min(axis=1) < 2e-3).tolist():
+                i = int(away[car].argmin())
+                places.append((lane, float(step[:i].sum() + np.linalg.norm(xy_m[car] - line[i])), car,
+                               float(step.sum())))
         places.sort()
         for (lane, along_m, car, _), (next_lane, next_along_m, other, _) in pairwise(places):
             if lane == next_lane:

@@ -29,6 +29,25 @@ def straight(length_m=50.0):
     return roads
 
 
+def test_what_is_kept_of_a_map_is_not_that_of_another():
+    """Nor of one whose numbers are equal but for a sign of zero, which would be seen in the bytes of its scene."""
+    def lane(y_m, before=0):
+        roads = straight()
+        for _ in range(before):
+            straight(70.0).roads()
+        roads.lanes[0] = roads.lanes[0]._replace(curve=Curve(Path(Pose(0.0, y_m, 0.0), (line(50.0),))))
+        return roads
+
+    assert lane(0.0).samples is lane(0.0, before=3).samples
+    assert lane(-0.0).samples is not lane(0.0).samples
+    # Edges follow from pavements and widths, too.
+    wide, paved, plain = straight(), straight(), straight()
+    wide.lanes[0] = wide.lanes[0]._replace(width_m=5.0)
+    paved.pave([(20.0, -6.0), (30.0, -6.0), (30.0, 6.0), (20.0, 6.0)])
+    reach_m = [max(float(edge[:, 1].max()) for edge in roads.edges()) for roads in (plain, wide, paved, straight())]
+    assert reach_m[0] == reach_m[3] and len({round(reach, 2) for reach in reach_m}) == 3
+
+
 def street():
     """Two lanes each way around a bend."""
     path, roads = Path(Pose(3.0, 2.0, 0.3), (line(40.0), turn(25.0, 1.2), line(30.0))), LaneMap()
