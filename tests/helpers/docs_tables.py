@@ -138,7 +138,7 @@ def blocks_table():
                 "partners": "the nearest vehicles", "roads": "the nearest road segments",
                 "candidates": "the candidate goals of the scene",
                 "goals": "the current goal and those that follow it",
-                "controls": "the nearest traffic lights and signs"}
+                "controls": "the nearest traffic lights and signs", "route": "points of the agent's route"}
     blocks = {}
     for name, feature in observation_layout(DriveConfig()).items():
         blocks.setdefault(name.partition("/")[0], []).append(feature)
