@@ -35,6 +35,7 @@ from drive_env import (
 from drive_env.action_space import action_dimensions
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
+from drive_env.api.ladder import LADDER
 from drive_env.api.registration import ENV_ID
 from drive_env.api.scene_envs import SCENE_ENVS
 from drive_env.behaviours import BEHAVIOURS
@@ -223,6 +224,17 @@ def scene_envs_table():
                      others, terms])
     return table(["id", "horizon, s", "others", "action", "step, s", "reward", "HighwayEnv", "horizon, s", "others",
                   "reward of a decision"], rows)
+
+
+def ladder_table():
+    rows = []
+    for level in LADDER:
+        config = DriveConfig.from_dict(level.kwargs["defaults"])
+        counts = [generate_scene(name).objects.count - 1 for name in level.scenes]
+        vehicles = " to ".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
+        rows.append([code(level.id), ", ".join(code(name) for name in level.scenes), vehicles,
+                     str(config.observation.partners), f"{config.trial_steps * config.dt_s:g}", level.harder])
+    return table(["id", "scenes", "other vehicles", "of these observed", "horizon, s", "what there is to learn"], rows)
 
 
 EXTRAS = {"cli": "the command `drive-env`", "render": "pictures, films and charts ([looking](looking.md))",
@@ -459,6 +471,7 @@ TABLES = {
     ("docs/scenes.md", "generators"): generators_table,
     ("docs/scenes.md", "letters"): letters_table,
     ("docs/scene_envs.md", "scene envs"): scene_envs_table,
+    ("docs/first_task.md", "ladder"): ladder_table,
     ("docs/scenes.md", "scene defaults"): scene_defaults_table,
     ("docs/tasks.md", "optimal scores"): optimal_scores_table,
 }
