@@ -53,6 +53,6 @@ class Level(NamedTuple):
 
 LADDER = (
     Level("Drive", ("racetrack", "oval"), 40.0, 3, "bends, and traffic in the same direction"),
-    Level("DriveJunctions", ("t_junction", "roundabout", "u_turn"), 40.0, 5, "traffic that crosses the route or meets it"),
+    Level("DriveJunctions", ("t_junction", "roundabout", "u_turn"), 40.0, 5, "crossing and oncoming traffic"),
     Level("DriveTown", ("town",), 60.0, 7, "several junctions on the way, and 31 other vehicles"),
 )
