@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from bare_scene import bare_scene
 
 from drive_env import Batch, ConfigError, DriveConfig, generate_scene
-from helpers.bare_scene import bare_scene
 
 STREET = [("lane", [(-20.0, 0.0), (60.0, 0.0)])]
 
