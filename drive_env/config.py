@@ -70,6 +70,12 @@ class ObservationConfig(Checked, group="observation"):
     controls: int = setting(
         0, "slots", "number of nearest traffic lights and signs in an observation; needs `traffic_controls`",
         count(0, 255))
+    route: int = setting(
+        0, "slots", "number of points of the agent's route in an observation: each is `route_spacing_m` further along "
+        "it than the one before, the first than the agent's place on it", count(0, lib.DRV_ROUTE_SLOT_LIMIT))
+    route_spacing_m: float = setting(
+        5.0, "m", "length along the route from an observed point of it to the next one, with `observation.route`",
+        number(0.1, 1000.0))
     goal_reveal_s: float | None = setting(
         None, "s", "time before the end of each trial, rounded to steps, in which an agent observes its goal; before "
         "it, the features of the goal are 0. 0: never", number(0.0, 1e5, none="always"))
@@ -546,6 +552,12 @@ class DriveConfig(Checked):
         if self.observation.goals and self.observation.type == "index":
             raise ConfigError(f"observation.goals is {self.observation.goals}; with observation.type 'index' it must "
                               "be 0")
+        if self.observation.route and self.observation.type == "index":
+            raise ConfigError(f"observation.route is {self.observation.route}; with observation.type 'index' it must "
+                              "be 0")
+        if self.observation.route_spacing_m != ObservationConfig.route_spacing_m and not self.observation.route:
+            raise ConfigError(f"observation.route_spacing_m is {self.observation.route_spacing_m}; with "
+                              f"observation.route 0 it must be {ObservationConfig.route_spacing_m}")
         if self.observation.goals > 1 and self.on_goal != "next":
             raise ConfigError(f"observation.goals is {self.observation.goals}; with on_goal {self.on_goal!r} it must "
                               "be 0 or 1")

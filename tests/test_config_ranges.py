@@ -126,6 +126,8 @@ OBSERVATIONS = {
     "view_radius_m": number(1.0, 1000.0),
     "candidates": count(0, 64), "goals": count(0, 16),
     "controls": count(0, 255),
+    "route": count(0, 64),
+    "route_spacing_m": number(0.1, 1000.0),
     "goal_reveal_s": number(0.0, 1e5, none=True),
     "goal_reveal_share": number(0.0, 1.0),
     "goal_reveal_delay_s": number(0.0, 1e5),
@@ -209,6 +211,7 @@ NEEDED = {
     (DriveConfig, "goal_spacing_m"): {"on_goal": "next"},
     (DriveConfig, "max_goals"): {"on_goal": "next"},
     (ObservationConfig, "goals"): {"on_goal": "next"},
+    (ObservationConfig, "route_spacing_m"): {"observation": {"route": 4}},
     (ObservationConfig, "goal_reveal_share"): {"observation": {"goal_reveal_s": 0.0}},
     (ObservationConfig, "goal_reveal_delay_s"): {"observation": {"goal_reveal_s": 0.0, "goal_reveal_share": 0.5}},
 }

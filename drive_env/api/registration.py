@@ -7,14 +7,15 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
+from .ladder import LADDER
 from .scene_envs import SCENE_ENVS
 
-ENV_ID = "drive_env/Drive-v0"
+ENV_ID = LADDER[0].id
 
 
 def register() -> None:
     """Registers the envs with Gymnasium, and the first with PettingZoo from 1.27 on; `import drive_env` calls this."""
-    arguments: dict[str, dict[str, Any]] = {ENV_ID: {}}
+    arguments: dict[str, dict[str, Any]] = {level.id: level.kwargs for level in LADDER}
     arguments |= {env.id: {"scenes": env.scenes, "defaults": env.defaults} for env in SCENE_ENVS}
     for env_id, kwargs in arguments.items():
         if env_id not in gymnasium.registry:

@@ -124,5 +124,6 @@ def _goal_text(observation):
 
 def _further_sets(observation):
     """How many slots are filled of each set that only some configs have, as texts; none for a set without any."""
-    names = {"candidates": "candidate goals", "controls": "lights and signs", "goals": "goals in order"}
+    names = {"candidates": "candidate goals", "controls": "lights and signs", "goals": "goals in order",
+             "route": "points of the route"}
     return [f"{len(observation.slots[name])} {text}" for name, text in names.items() if len(observation.slots[name])]

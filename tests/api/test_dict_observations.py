@@ -15,12 +15,12 @@ from drive_env.api.gym import DriveEnv, DriveVectorEnv
 
 TOWNS = [generate_scene("town", seed=seed, agents=6, lights=True) for seed in range(2)]
 SMALL = DriveConfig(trial_steps=8, max_trials=2, observation={"partners": 3, "roads": 5, "view_radius_m": 60.0})
-SETS = ("partners", "roads", "candidates", "controls", "goals")
+SETS = ("partners", "roads", "candidates", "controls", "goals", "route")
 CONFIGS = {
     "small": SMALL,
     "half": SMALL.replace(observation={"type": "float16"}),
     "all": SMALL.replace(hidden={"steering_gain": (0.5, 1.5)}, reward_ranges={"goal": (0.0, 1.0)},
-                         observation={"reveal_hidden": True, "candidates": 3, "controls": 3, "goals": 2},
+                         observation={"reveal_hidden": True, "candidates": 3, "controls": 3, "goals": 2, "route": 2},
                          traffic_controls=True, on_goal="next"),
     "no sets": SMALL.replace(observation={"partners": 0, "roads": 0}),
 }

@@ -139,12 +139,6 @@ def test_the_arguments_of_a_user_win(make):
         env.close()
 
 
-def test_the_defaults_of_the_old_id_are_those_of_the_config():
-    env = gymnasium.make("drive_env/Drive-v0", scenes="roundabout")
-    assert env.unwrapped.batch.config == DriveConfig(agents_per_world=1)
-    env.close()
-
-
 @pytest.mark.parametrize("arguments, error, sentence", [
     ({"config": {"trial_step": 3}}, ArgumentError, "DriveConfig has no field 'trial_step'; did you mean trial_steps"),
     ({"config": {3: 4}}, ArgumentError, "DriveConfig has no field 3; it has dt_s"),

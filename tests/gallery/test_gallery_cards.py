@@ -8,6 +8,7 @@ import pytest
 
 import drive_env
 from drive_env import ConfigError
+from drive_env.api.ladder import LADDER
 from drive_env.gallery.cards import cards, named_cards
 from drive_env.gallery.scores import counts_of, percent, score_text, total
 from drive_env.scenes.generate import GENERATORS, TASK_OF
@@ -16,7 +17,7 @@ MEASURED = json.loads((Path(__file__).parents[2] / "docs/gallery/measured.json")
 
 
 def test_every_generator_has_a_card_and_every_env_of_a_scene_is_on_one():
-    registered = {name for name in gymnasium.registry if name.startswith("drive_env/")} - {"drive_env/Drive-v0"}
+    registered = {name for name in gymnasium.registry if name.startswith("drive_env/")} - {row.id for row in LADDER}
     named = [env for card in cards().values() for env in card.envs]
     assert cards().keys() == GENERATORS.keys() and sorted(named) == sorted(registered)
     assert {name for name, card in cards().items() if not card.envs} == TASK_OF.keys()

@@ -35,6 +35,7 @@ from drive_env import (
 from drive_env.action_space import action_dimensions
 from drive_env.api.gym import DriveEnv, DriveVectorEnv
 from drive_env.api.infos import INFO_FLAGS
+from drive_env.api.ladder import LADDER
 from drive_env.api.registration import ENV_ID
 from drive_env.api.scene_envs import SCENE_ENVS
 from drive_env.behaviours import BEHAVIOURS
@@ -138,7 +139,7 @@ def blocks_table():
                 "partners": "the nearest vehicles", "roads": "the nearest road segments",
                 "candidates": "the candidate goals of the scene",
                 "goals": "the current goal and those that follow it",
-                "controls": "the nearest traffic lights and signs"}
+                "controls": "the nearest traffic lights and signs", "route": "points of the agent's route"}
     blocks = {}
     for name, feature in observation_layout(DriveConfig()).items():
         blocks.setdefault(name.partition("/")[0], []).append(feature)
@@ -224,6 +225,17 @@ def scene_envs_table():
                      others, terms])
     return table(["id", "horizon, s", "others", "action", "step, s", "reward", "HighwayEnv", "horizon, s", "others",
                   "reward of a decision"], rows)
+
+
+def ladder_table():
+    rows = []
+    for level in LADDER:
+        config = DriveConfig.from_dict(level.kwargs["defaults"])
+        counts = [generate_scene(name).objects.count - 1 for name in level.scenes]
+        vehicles = " to ".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
+        rows.append([code(level.id), ", ".join(code(name) for name in level.scenes), vehicles,
+                     str(config.observation.partners), f"{config.trial_steps * config.dt_s:g}", level.harder])
+    return table(["id", "scenes", "other vehicles", "of these observed", "horizon, s", "what there is to learn"], rows)
 
 
 EXTRAS = {"cli": "the command `drive-env`", "drive": "[driving by hand](looking.md#driving-by-hand)",
@@ -461,6 +473,7 @@ TABLES = {
     ("docs/scenes.md", "generators"): generators_table,
     ("docs/scenes.md", "letters"): letters_table,
     ("docs/scene_envs.md", "scene envs"): scene_envs_table,
+    ("docs/first_task.md", "ladder"): ladder_table,
     ("docs/scenes.md", "scene defaults"): scene_defaults_table,
     ("docs/tasks.md", "optimal scores"): optimal_scores_table,
 }

@@ -120,7 +120,7 @@ def test_without_tkinter_the_error_names_its_package(batch, monkeypatch):
 def test_the_parallel_env_draws_its_world(toolkit):
     town = generate_scene("town", agents=4)
     env = parallel_env([town], render_mode="rgb_array")
-    assert env.metadata["render_modes"] == list(RENDER_MODES) and env.metadata["render_fps"] == 10.0
+    assert env.metadata["render_modes"] == list(RENDER_MODES) and env.metadata["render_fps"] == 5.0
     env.reset(seed=0)
     first = env.render()
     env.step({agent: 45 for agent in env.agents})

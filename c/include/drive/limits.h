@@ -37,6 +37,7 @@ enum {
     /* Candidate goals of a scene, and slots of an agent for them. */
     DRV_CANDIDATE_LIMIT = 64,
     DRV_GOAL_SLOT_LIMIT = 16,
+    DRV_ROUTE_SLOT_LIMIT = 64,
     /* Goals in the lists of all objects of a scene; the core adds the own goal of each object whose list repeats. */
     DRV_LISTED_GOAL_LIMIT = 65535,
     DRV_LISTED_AND_OWN_LIMIT = 2 * DRV_LISTED_GOAL_LIMIT,

@@ -195,6 +195,8 @@
     X(int32_t, candidates, "i4", 0, DRV_CANDIDATE_LIMIT, NAN, "")                              \
     X(int32_t, goals, "i4", 0, DRV_GOAL_SLOT_LIMIT, NAN, "")                                   \
     X(int32_t, controls, "i4", 0, DRV_SLOT_LIMIT, NAN, "") /* slots of lights and signs */     \
+    X(int32_t, route, "i4", 0, DRV_ROUTE_SLOT_LIMIT, NAN, "") /* slots of points of the route */ \
+    X(float, route_spacing_m, "f4", 1e-2, 10000, NAN, "") /* from one of them to the next */   \
     X(int32_t, road_selection, "i4", DRV_ROADS_EXACT, DRV_ROADS_NEAR, NAN, "exact near")       \
     X(int32_t, road_memory_mib, "i4", 0, 1 << 24, NAN, "") /* of the road cache */             \
     X(int32_t, observation_type, "i4", DRV_FLOAT32, DRV_IMAGE, NAN, "float32 float16 index image") \

@@ -29,6 +29,7 @@ static uint64_t lay_out(const drv_batch *batch, uint8_t *base, drv_scratch *out)
     DRV_CARVE(&block, out->block_first, blocks);
     DRV_CARVE(&block, out->kept, slots + DRV_SIMD_PAD);
     DRV_CARVE(&block, out->goal_record, batch->config.goals * GOAL_COUNT);
+    DRV_CARVE(&block, out->route_record, batch->config.route * ROUTE_COUNT);
     DRV_CARVE(&block, out->vehicle_record, vehicles * PARTNER_COUNT);
     out->list = drv_block_carve(&block, 1, drv_road_list_bytes(drv_road_cache_items(&batch->config)));
     DRV_CARVE(&block, out->observation, batch->needs.observation_size);

@@ -80,6 +80,8 @@ drv_status drv_batch_check_config(const drv_config *config, char *message) {
                         config->candidates);
     if (status == DRV_OK && config->observation_type == DRV_INDEX && config->goals > 0)
         return drv_fail(message, DRV_ERROR_CONFIG, "goals is %d; in index observations it must be 0", config->goals);
+    if (status == DRV_OK && config->observation_type == DRV_INDEX && config->route > 0)
+        return drv_fail(message, DRV_ERROR_CONFIG, "route is %d; in index observations it must be 0", config->route);
     if (status == DRV_OK && config->on_goal != DRV_NEXT && config->goals > 1)
         return drv_fail(message, DRV_ERROR_CONFIG, "goals is %d; with on_goal %d it must be 0 or 1", config->goals,
                         config->on_goal);

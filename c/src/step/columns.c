@@ -35,7 +35,7 @@ drv_columns drv_columns_of(const drv_config *config) {
                            .comfort = config->detailed_metrics || uses(config, WEIGHTED_COMFORT),
                            .proximity = config->detailed_metrics || uses(config, WEIGHTED_PROXIMITY),
                            .log = uses(config, WEIGHTED_LOG),
-                           .route = config->critic_observations || uses(config, WEIGHTED_ROUTE)};
+                           .route = config->critic_observations || config->route > 0 || uses(config, WEIGHTED_ROUTE)};
 #define X(symbol, name, weight, when, shown) \
     if (shown == ALWAYS || is_weighted(&weights, DRV_TERM_##symbol)) columns.term[columns.terms++] = DRV_TERM_##symbol;
     DRV_REWARD_TERMS(X)

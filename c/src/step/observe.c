@@ -14,6 +14,7 @@
 #include "step/partners.h"
 #include "step/phases.h"
 #include "step/roads.h"
+#include "step/route_progress.h"
 #include "step/sensors.h"
 #include "step/weights.h"
 #include "view/layout.h"
@@ -229,17 +230,71 @@ static const float *goal_records(const drv_world *world, const drv_scratch *scra
     return scratch->goal_record;
 }
 
+/* Transforms the two pairs with which a record begins, a position and a direction. */
+static void transform_pairs(const float *record, const frame_transform *to_ego, float *out) {
+    for (int32_t k = 0; k <= 2; k += 2) {
+        const float x = record[k] - to_ego->origin[k], y = record[k + 1] - to_ego->origin[k + 1];
+        out[k] = drv_clip(x * to_ego->along[k] + y * to_ego->across[k], -1.0f, 1.0f);
+        out[k + 1] = drv_clip(y * to_ego->along[k + 1] + x * to_ego->across[k + 1], -1.0f, 1.0f);
+    }
+}
+
 static void transform_goals(const float *records, const int32_t *chosen, int32_t count, const frame_transform *to_ego,
                             float *out) {
     for (int32_t i = 0; i < count; i++, out += GOAL_COUNT) {
         const float *record = records + chosen[i] * GOAL_COUNT;
-        for (int32_t k = GOAL_X; k <= GOAL_DIRECTION_X; k += GOAL_DIRECTION_X - GOAL_X) { /* position, direction */
-            const float x = record[k] - to_ego->origin[k], y = record[k + 1] - to_ego->origin[k + 1];
-            out[k] = drv_clip(x * to_ego->along[k] + y * to_ego->across[k], -1.0f, 1.0f);
-            out[k + 1] = drv_clip(y * to_ego->along[k + 1] + x * to_ego->across[k + 1], -1.0f, 1.0f);
-        }
+        transform_pairs(record, to_ego, out);
         out[GOAL_NUMBER] = record[GOAL_NUMBER];
         out[GOAL_KIND] = record[GOAL_KIND];
+    }
+}
+
+/* ---- route ---- */
+
+/* The unit vector from an agent to a point, which is ahead where both are the same. */
+static drv_point bearing_of(const drv_world *world, int32_t agent, drv_point at) {
+    const float dx = at.x - world->x_m[agent], dy = at.y - world->y_m[agent];
+    const float distance_m = sqrtf(dx * dx + dy * dy);
+    if (distance_m > 0.0f) return (drv_point){dx / distance_m, dy / distance_m};
+    return (drv_point){world->cos_heading[agent], world->sin_heading[agent]};
+}
+
+/* Writes the records of the points of the agent's route ahead of it; selects none while the goal, to which the route
+ * leads, is hidden. */
+static drv_selection choose_route(const drv_world *world, int32_t agent, drv_scratch *scratch) {
+    const int32_t slots = drv_goals_is_observed(world, agent) ? world->config->route : 0;
+    int32_t count = 0;
+    for (drv_point at, along; count < slots; count++) {
+        const float ahead_m = (float)(count + 1) * world->config->route_spacing_m;
+        if (!drv_route_ahead(world, agent, ahead_m, &at, &along)) break;
+        float *record = scratch->route_record + count * ROUTE_COUNT;
+        const drv_point bearing = bearing_of(world, agent, at);
+        record[ROUTE_X] = at.x;
+        record[ROUTE_Y] = at.y;
+        record[ROUTE_BEARING_X] = bearing.x;
+        record[ROUTE_BEARING_Y] = bearing.y;
+        record[ROUTE_DIRECTION_X] = along.x;
+        record[ROUTE_DIRECTION_Y] = along.y;
+        record[ROUTE_KIND] = 1.0f;
+        scratch->kept[count] = count;
+    }
+    return (drv_selection){scratch->kept, count};
+}
+
+static const float *route_records(const drv_world *world, const drv_scratch *scratch) {
+    (void)world;
+    return scratch->route_record;
+}
+
+static void transform_route(const float *records, const int32_t *chosen, int32_t count, const frame_transform *to_ego,
+                            float *out) {
+    for (int32_t i = 0; i < count; i++, out += ROUTE_COUNT) {
+        const float *record = records + chosen[i] * ROUTE_COUNT;
+        const drv_point along = {record[ROUTE_DIRECTION_X], record[ROUTE_DIRECTION_Y]};
+        transform_pairs(record, to_ego, out);
+        out[ROUTE_DIRECTION_X] = drv_clip(along.x * to_ego->along[2] + along.y * to_ego->across[2], -1.0f, 1.0f);
+        out[ROUTE_DIRECTION_Y] = drv_clip(along.y * to_ego->along[3] + along.x * to_ego->across[3], -1.0f, 1.0f);
+        out[ROUTE_KIND] = record[ROUTE_KIND];
     }
 }
 
@@ -289,6 +344,7 @@ static const set_writer set_writers[DRV_SET_COUNT] = {
     [DRV_SET_CANDIDATES] = {choose_candidates, choose_candidates, candidate_records, transform_candidates},
     [DRV_SET_CONTROLS] = {choose_controls, choose_controls, scene_records, transform_lines},
     [DRV_SET_GOALS] = {choose_goals, choose_goals, goal_records, transform_goals},
+    [DRV_SET_ROUTE] = {choose_route, choose_route, route_records, transform_route},
 };
 
 /* Writes the set of that index; empty slots are zeros. */

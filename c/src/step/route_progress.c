@@ -91,3 +91,18 @@ float drv_route_left_m(const drv_world *world, int32_t agent) {
     const float dx = world->goal_x_m[agent] - world->x_m[agent], dy = world->goal_y_m[agent] - world->y_m[agent];
     return sqrtf(dx * dx + dy * dy);
 }
+
+bool drv_route_ahead(const drv_world *world, int32_t agent, float ahead_m, drv_point *at, drv_point *along) {
+    const bool is_next = world->had_goal[agent] && world->config->on_goal == DRV_NEXT;
+    if (is_next || drv_goals_are_done(world, agent)) return false;
+    const drv_agent_routes *routes = &world->scene->routes;
+    const int32_t route = route_of(world, agent), end = routes->point_start[route + 1];
+    const float along_m = world->route_m[agent] + ahead_m;
+    if (end == routes->point_start[route] || along_m > routes->arc_m[end - 1]) return false;
+    const int32_t i = segment_at(routes, route, along_m);
+    const float side_x = routes->x_m[i + 1] - routes->x_m[i], side_y = routes->y_m[i + 1] - routes->y_m[i];
+    const float length_m = sqrtf(side_x * side_x + side_y * side_y), from_m = along_m - routes->arc_m[i];
+    *along = (drv_point){side_x / length_m, side_y / length_m};
+    *at = (drv_point){routes->x_m[i] + from_m * along->x, routes->y_m[i] + from_m * along->y};
+    return true;
+}

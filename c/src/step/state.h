@@ -307,6 +307,7 @@ typedef struct drv_scratch {
     int32_t *block_first;   /* the first index of each block: 0, DRV_WIDTH, ..; max(vehicles, controls) */
     int32_t *kept;          /* selected indices; slots + DRV_SIMD_PAD */
     float *goal_record;     /* of the goals of one agent; config goals * GOAL_COUNT */
+    float *route_record;    /* of the route of one agent; config route * ROUTE_COUNT */
     float *vehicle_record;  /* records by index in on_map; vehicles * DRV_RECORD_FLOATS */
     drv_road_list *list;    /* with the capacity of the longest list */
     int32_t *first;         /* the first segment of each block of segments; segments + DRV_SIMD_PAD */

@@ -27,6 +27,7 @@ static const drv_feature_kind road_features[] = {ROAD_FEATURES(X)};
 static const drv_feature_kind candidate_features[] = {CANDIDATE_FEATURES(X)};
 static const drv_feature_kind control_features[] = {CONTROL_FEATURES(X)};
 static const drv_feature_kind goal_features[] = {GOAL_FEATURES(X)};
+static const drv_feature_kind route_features[] = {ROUTE_FEATURES(X)};
 #undef X
 
 /* What no config changes of a set, and which field of the config is its number of slots. */
@@ -43,6 +44,7 @@ static const set_kind set_kinds[DRV_SET_COUNT] = {
     [DRV_SET_CANDIDATES] = {"candidates", candidate_features, CANDIDATE_COUNT, offsetof(drv_config, candidates)},
     [DRV_SET_CONTROLS] = {"controls", control_features, CONTROL_COUNT, offsetof(drv_config, controls)},
     [DRV_SET_GOALS] = {"goals", goal_features, GOAL_COUNT, offsetof(drv_config, goals)},
+    [DRV_SET_ROUTE] = {"route", route_features, ROUTE_COUNT, offsetof(drv_config, route)},
 };
 
 static int32_t slots_of(const drv_config *config, const set_kind *kind) {

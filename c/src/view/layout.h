@@ -110,6 +110,15 @@ typedef enum drv_scale {
     X(GOAL_NUMBER, "goals/number", "goals", SCALE_GOALS, 0, "how many goals are before it; 0 for the current one") \
     X(GOAL_KIND, "goals/kind", "code", SCALE_ONE, 0, "1, a goal, where the slot is filled")
 
+#define ROUTE_FEATURES(X)                                                                                  \
+    X(ROUTE_X, "route/x", "m", SCALE_POSITION, -1, "point of the route, ahead of the agent's centre")      \
+    X(ROUTE_Y, "route/y", "m", SCALE_POSITION, -1, "point of the route, to the left")                      \
+    X(ROUTE_BEARING_X, "route/bearing_x", "1", SCALE_ONE, -1, "unit vector to the point, ahead")           \
+    X(ROUTE_BEARING_Y, "route/bearing_y", "1", SCALE_ONE, -1, "unit vector to the point, left")            \
+    X(ROUTE_DIRECTION_X, "route/direction_x", "1", SCALE_ONE, -1, "unit vector of the route there, ahead") \
+    X(ROUTE_DIRECTION_Y, "route/direction_y", "1", SCALE_ONE, -1, "unit vector of the route there, left")  \
+    X(ROUTE_KIND, "route/kind", "code", SCALE_ONE, 0, "1, a point of the route, where the slot is filled")
+
 #define X(symbol, name, unit, scale, low, meaning) symbol,
 enum { EGO_FEATURES(X) EGO_COUNT };
 enum { TRIAL_FEATURES(X) TRIAL_COUNT };
@@ -118,13 +127,22 @@ enum { ROAD_FEATURES(X) ROAD_COUNT };
 enum { CANDIDATE_FEATURES(X) CANDIDATE_COUNT };
 enum { CONTROL_FEATURES(X) CONTROL_COUNT };
 enum { GOAL_FEATURES(X) GOAL_COUNT };
+enum { ROUTE_FEATURES(X) ROUTE_COUNT };
 #undef X
 
 /* The features of a head other than hidden values and weights, which are in [-1, 1] already. */
 enum { HEAD_COUNT = EGO_COUNT + TRIAL_COUNT };
 
 /* Sets of an observation, in their order. */
-enum { DRV_SET_PARTNERS, DRV_SET_ROADS, DRV_SET_CANDIDATES, DRV_SET_CONTROLS, DRV_SET_GOALS, DRV_SET_COUNT };
+enum {
+    DRV_SET_PARTNERS,
+    DRV_SET_ROADS,
+    DRV_SET_CANDIDATES,
+    DRV_SET_CONTROLS,
+    DRV_SET_GOALS,
+    DRV_SET_ROUTE,
+    DRV_SET_COUNT
+};
 
 /* Scale and lowest value of each feature of an agent's head: ego, then trial. */
 typedef struct drv_head_scales {
