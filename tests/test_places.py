@@ -62,7 +62,7 @@ def test_one_more_of_a_kind_touches_few_files(pattern, allowed, users):
 
 @pytest.mark.parametrize("limit, others", [
     ("DRV_COORDINATE_LIMIT_M", ()),
-    ("DRV_FRAME_LIMIT", ("replay/record_policy.py", "evaluation/settings.py")),  # episodes of a recording, steps of a film
+    ("DRV_FRAME_LIMIT", ("replay/record_policy.py", "evaluation/settings.py")),  # episodes of a page, steps of a film
 ])
 def test_a_limit_of_the_core_is_typed_nowhere_else(limit, others):
     package = ROOT / "drive_env"

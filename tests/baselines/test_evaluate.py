@@ -175,6 +175,15 @@ def test_an_argument_that_cannot_be_evaluated_is_one_sentence(trained, monkeypat
     assert (code, printed) == (1, "") and errors.startswith(sentence)
 
 
+@pytest.mark.parametrize("words", [
+    ("--scenes", "oval", "intersection"), ("--scenes", "oval", "--scenes", "intersection")])
+def test_an_option_takes_several_values_at_once_or_one_after_the_other(trained, words, monkeypatch, capsys):
+    code, printed, errors = run_here(monkeypatch, capsys, evaluation.main, trained, *words, "--evaluator",
+                                     "multi_scenario", "robustness", "--set", "sample=2", "seed=3", "--show")
+    assert code == 0, errors
+    assert printed.count('"oval",\n  "intersection"\n') == printed.count('"sample": 2') == 2
+
+
 def test_a_scene_in_which_nothing_could_drive_is_one_sentence(trained, monkeypatch, capsys, tmp_path):
     save_scene(generate_scene("town", agents=2), tmp_path / "a.drv")
     save_scene(still_town(), tmp_path / "b.drv")
