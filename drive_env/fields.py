@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -250,10 +249,14 @@ class Checked:
         return dataclasses.replace(self, **changes)
 
 
-@functools.cache
+_FIELDS: dict[type[Checked], tuple[dataclasses.Field[Any], ...]] = {}
+
+
 def fields_of(kind: type[Checked]) -> tuple[dataclasses.Field[Any], ...]:
     """As `dataclasses.fields`, which makes its tuple anew in every call: configs are compared for each batch."""
-    return dataclasses.fields(kind)
+    if kind not in _FIELDS:
+        _FIELDS[kind] = dataclasses.fields(kind)
+    return _FIELDS[kind]
 
 
 def flat_paths(kind: type[Checked]) -> dict[str, str]:
