@@ -52,8 +52,8 @@ static atomic_int check_failures;
               check_found, check_wanted, (double)(tolerance));                 \
     } while (0)
 
-/* How many of these random cases run: one in CHECK_SHARE of them, where that variable is set, but at least one. Memcheck
- * takes 20 times as long for a case, and a few of them read all that the others read. */
+/* How many of these random cases run: one in CHECK_SHARE, where that variable is set, but at least one. Memcheck takes
+ * 20 times as long for a case, and a few of them read all that the others read. */
 __attribute__((unused)) static int32_t check_cases(int32_t all) {
     const char *share = getenv("CHECK_SHARE");
     const int32_t cases = share && atoi(share) > 0 ? all / atoi(share) : all;
