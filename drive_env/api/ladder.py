@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 DT_S = 0.2
-"""Time between decisions: at the highest speed an agent moves 1.2 m in it, so exploration does not leave its lane at once."""
+"""Time between decisions: an agent moves at most 1.2 m in it, so one random action does not leave the lane."""
 
 DYNAMICS = {"model": "classic", "max_speed_mps": 6.0, "max_steering_rad": 0.4}
 """Wheels that turn at a limited rate average out the noise of exploration, and at this speed they follow every bend."""
 
 REWARD = {"goal": 1.0, "collision": -1.0, "offroad": -1.0, "route_progress_per_m": 0.05}
-"""A metre along the route is worth so much that a beginner, who leaves the road after some 10 m, does not learn to stand
-still instead."""
+"""A metre along the route is worth so much that a beginner, who leaves the road after some 10 m, does not learn to
+stand still instead."""
 
 ROUTE = {"route": 4, "route_spacing_m": 4.0, "roads": 0, "view_radius_m": 30.0}
 """What an MLP needs to keep its lane: where the route leads. The nearest road segments, whose order carries no
