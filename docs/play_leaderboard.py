@@ -39,7 +39,7 @@ METRICS = ("score", "goal", "collision", "offroad", "timeout")
 def measured(policy, kind, name):
     """The figures of a policy on the scenes of one name; None where it cannot drive them.
 
-    A trained policy drives with the config of its training, which has not the goals of a parking lot.
+    A trained policy drives with the config of its training, without the goals of a parking lot.
     """
     count = {"scenes": SCENE_COUNT, "behaviours": BEHAVIOUR_COUNT}[kind]
     settings = {"type": {"scenes": "multi_scenario", "behaviours": "behaviour_class"}[kind], "scenes": [name],

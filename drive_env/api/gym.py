@@ -42,7 +42,7 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
             the extra [render].
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
-            `DriveConfig`. The ids of scenes set it.
+            `DriveConfig`. The registered ids set it.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -188,7 +188,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         max_episode_steps: must be None (`make_vec` passes it); `config.trial_steps` sets the time limit.
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
-            `DriveConfig`. The ids of scenes set it.
+            `DriveConfig`. The registered ids set it.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

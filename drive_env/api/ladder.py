@@ -15,8 +15,8 @@ DYNAMICS = {"model": "classic", "max_speed_mps": 6.0, "max_steering_rad": 0.4}
 """Wheels that turn at a limited rate average out the noise of exploration, and at this speed they follow every bend."""
 
 REWARD = {"goal": 1.0, "collision": -1.0, "offroad": -1.0, "route_progress_per_m": 0.05}
-"""A metre along the route is worth so much that a beginner, who leaves the road after some 10 m, does not learn to
-stand still instead."""
+"""A metre along the route is rewarded so much that an untrained policy, which leaves the road after some 10 m, does not
+learn to stand still instead."""
 
 ROUTE = {"route": 4, "route_spacing_m": 4.0, "roads": 0, "view_radius_m": 30.0}
 """What an MLP needs to keep its lane: where the route leads. The nearest road segments, whose order carries no

@@ -125,7 +125,7 @@ def config_table(config):
 
 def facts_table():
     with Batch("town", config=DriveConfig()) as batch:
-        rows = [["id", code(ENV_ID)],
+        rows = [["id of PettingZoo", code(ENV_ID)],
                 ["action space", code(batch.single_action_space)],
                 ["observation space", code(batch.single_observation_space)],
                 ["agents", f"{batch.agents_per_world} in a generated town; set by `agents_per_world`"],
