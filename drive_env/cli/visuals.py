@@ -12,6 +12,7 @@ from .. import render  # imports its names, and the extra's packages, on first u
 from ..config import checked_config
 from ..errors import ConfigError, SceneError
 from ..policies import Policy, TrainedPolicy, config_for, config_or_trained, resolved
+from ..render.hand_controls import HELP
 from ..replay import write_replay
 from ..scenes import Scene
 from ..scenes.generate import CONFIG_OF, LANE_POLICY, POLICY_OF, TRIAL_STEPS
@@ -35,11 +36,9 @@ DEFAULT_POLICY = "; ".join([LANE_POLICY, *(f"{policy} on the scene {name}" for n
 FILM_TRIALS, REPLAY_TRIALS = 1, 2
 """Trials of an episode that is played by a policy without a training: a page shows trials side by side."""
 
-HAND_HELP = "arrow keys or WASD drive, Space brakes, R resets, Esc quits"
-
 OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
              "agent": "--agent"}
-"""The options of `play` and `replay`, by the argument of the error."""
+"""The options of `play`, `drive` and `replay`, by the argument of the error."""
 
 
 def prepare(folder: Path) -> None:
@@ -86,7 +85,7 @@ def drive(scene: str, policy: str | None, agents: int | None, trials: int | None
         config = config.replace(**{name: value for name, value in changes.items() if value is not None})
         if not isinstance(driver, TrainedPolicy):
             config = config.replace(action_type="continuous")  # finer than bins
-        show.lines(HAND_HELP)
+        show.lines(HELP)
         render.drive(found, policy=driver, agent=agent, seed=seed, view=view, config=config,
                      ended=lambda one: show.lines(
                          f"trial {one.trial + 1}: {one.outcome} after {show.plural(one.steps, 'step')}"))

@@ -28,7 +28,6 @@ VIEWS = ("replay", "scene", "follow")
 
 STEP_LIMIT = 1_000_000
 
-
 Allowed = tuple[Any, ...] | range | type[str]
 """The values that an option of a type of evaluator may have, their range, or `str` for a text or None."""
 

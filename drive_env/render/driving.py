@@ -16,12 +16,10 @@ from ..names import named_arguments
 from ..policies import Policy, config_or_trained, policy_maker, resolved
 from ..scenes import Scenes
 from .extra import need
-from .hand_controls import HandControls
+from .hand_controls import HELP, HandControls
 from .view import SceneView
 
 WINDOW_SIZE_PX = (1280, 720)
-
-HELP = "arrow keys or WASD drive, Space brakes, R resets, Esc quits"
 
 
 class HandTrial(NamedTuple):
@@ -74,9 +72,10 @@ def drive(scenes: Scenes, policy: Policy = "lane", agent: int = 0, config: Confi
         hand_action(0.0, 0.0, config)  # checks the vehicle model before the window opens
         scene_view, act = SceneView(batch, view=view, agent=agent, size=size), policy_maker(policy, seed)(batch)
         batch.reset()
-        if agent >= batch.roles[int(batch.scene_index[0])].num_agents:
-            raise ConfigError(f"agent is {agent}; scene {batch.scenes[int(batch.scene_index[0])].name} has "
-                              f"{batch.roles[int(batch.scene_index[0])].num_agents} agents")
+        roles = batch.roles[int(batch.scene_index[0])]
+        if agent >= roles.num_agents:
+            raise ConfigError(f"agent is {agent}; in scene {roles.scene.name} it must be a whole number from 0 to "
+                              f"{roles.num_agents - 1}")
         try:
             pygame.init()
             screen = pygame.display.set_mode(size)

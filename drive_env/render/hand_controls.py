@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+HELP = "arrow keys or WASD drive, Space brakes, R resets, Esc quits"
+"""What the window and the command show."""
+
 WHEEL_PER_S = 2.5
 """Speed of the wheel, in shares of its limit, while a key is held: a tap is a small correction."""
 
@@ -34,9 +37,8 @@ class HandControls:
     def __init__(self, pygame: Any) -> None:
         self._pygame, self._held, self._wheel = pygame, set[int](), 0.0
         self._pads: dict[int, Any] = {}
-        key = pygame
-        self._ahead, self._back = {key.K_UP, key.K_w}, {key.K_DOWN, key.K_s}
-        self._left, self._right = {key.K_LEFT, key.K_a}, {key.K_RIGHT, key.K_d}
+        self._ahead, self._back = {pygame.K_UP, pygame.K_w}, {pygame.K_DOWN, pygame.K_s}
+        self._left, self._right = {pygame.K_LEFT, pygame.K_a}, {pygame.K_RIGHT, pygame.K_d}
         self.resets = self.quits = False
 
     def begin_step(self) -> None:
