@@ -239,7 +239,8 @@ def main() -> None:
                 raise ConfigError("--all is set; it needs --config, and no --evaluator beside it")
             if not (evaluator or config or listed or shown):
                 for option, is_set in (("--out", out), ("--set", settings), ("--shard", shard != "0/1"),
-                                       ("--no-bounds", not bounds), ("--threads", threads), ("--failures", failures)):
+                                       ("--no-bounds", not bounds), ("--threads", threads),
+                                       ("--failures", failures is not None)):
                     if is_set:
                         raise ConfigError(f"{option} is set; it needs --evaluator or --config")
                 print_table(checkpoint, (values_of(scenes), scene_count, scene_agents), first_seed or 0, deterministic,
@@ -249,7 +250,7 @@ def main() -> None:
             # The evaluators.
             policy = policy_of(checkpoint, device, deterministic)
             options = set_once(values_of(settings), {"scene_count": scene_count, "first_seed": first_seed,
-                                          "scene_agents": scene_agents, "seed": seed})
+                                                     "scene_agents": scene_agents, "seed": seed})
             chosen = selected_evaluators(values_of(scenes), values_of(evaluator), config, None, None, options, policy,
                                          failures)
             code = run_evaluators(str(checkpoint), policy, chosen, out, shard, bounds, threads, listed, shown)

@@ -50,7 +50,7 @@ class PolicyRunner:
         return self(batch)
 
     def __call__(self, batch: Batch) -> Act:
-        """`for_batch`."""
+        """The policy of a batch, as from `for_batch`."""
         return bound(self._made)(batch)
 
     def _made(self, batch: Batch) -> Act:

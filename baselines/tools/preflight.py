@@ -206,7 +206,7 @@ def check_parity(config: TrainConfig, ranks: Ranks) -> Finding:
 def check_first_update(config: TrainConfig, folder: str) -> Finding:
     """A run of one update in full size, with a checkpoint and an evaluation."""
     result = train(config.changed(ppo={"agent_steps": 1}, run={"folder": folder, "progress": False, "resume": False}))
-    errors = [line["error"] for line in result.lines if "error" in line]
+    errors = [line[key] for line in result.lines for key in ("error", "failure") if key in line]
     kinds = list(dict.fromkeys(line["kind"] for line in result.lines))  # each evaluator has a line of its own
     expected = ["start", "random_policy", "update", "evaluation", "end"]
     passed = not errors and kinds == expected and result.checkpoint.is_dir()
