@@ -203,7 +203,7 @@ static drv_status check_parts(const drv_scene *scene, int32_t parts, char *messa
     if (parts & DRV_SCENE_ROUTES && scene->routes.count == 0)
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s was created with has_routes 0; where a term of the reward is the progress along "
-                        "the route, or critic_observations is 1, it must be 1", scene->name);
+                        "the route, critic_observations is 1, or route is above 0, it must be 1", scene->name);
     if (parts & DRV_SCENE_LANE_GRAPH && !scene->lanes.point_start)
         return drv_fail(message, DRV_ERROR_SCENE,
                         "scene %.80s was created without lane_start; where on_goal is next, or goals is above 0, it "
