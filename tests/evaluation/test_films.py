@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +112,7 @@ def test_a_page_has_the_bytes_of_the_episode_that_was_counted(tmp_path):
             assert outcomes_in(page, trial) == rows["outcome"][own].tolist()
 
 
-def each_condition(tmp_path):
+def each_condition():
     """An evaluator whose worlds differ from those of its config, for each way in which they may."""
     logs = {"scenes": behaviour_scenes("cut_in", (0, 1)), "options": {"scores": False, "vehicles": "each"}}
     budgets = {"render": True, "render_scenes": 10, "render_steps": 300}
@@ -122,7 +123,7 @@ def each_condition(tmp_path):
 
 
 def test_an_episode_is_played_again_under_the_condition_of_its_group(tmp_path):
-    for evaluator, policy in each_condition(tmp_path):
+    for evaluator, policy in each_condition():
         found = evaluator.rollout(policy, out=tmp_path / f"{evaluator.name}.json")
         assert len(found.renders) == min(10, len(means(found)))
         assert not found.failures or evaluator.name == "robust"
@@ -147,8 +148,8 @@ def test_a_policy_that_acts_at_random_is_shown_as_it_was_measured(tmp_path, worl
         for trial in range(2):
             own = (rows["world"] == render.world) & (rows["trial"] == trial)
             assert outcomes_in(page, trial) == rows["outcome"][own].tolist()
-            paid = [page.array(f"trial{trial}/rewards")[agent].sum() for agent in rows["agent"][own]]
-            assert paid == pytest.approx(rows["reward"][own].tolist(), abs=1e-4)
+            rewards = [page.array(f"trial{trial}/rewards")[agent].sum() for agent in rows["agent"][own]]
+            assert rewards == pytest.approx(rows["reward"][own].tolist(), abs=1e-4)
 
 
 def test_films_change_no_figure_and_no_hash(tmp_path):
@@ -263,8 +264,6 @@ def test_the_table_has_every_episode_and_links_that_resolve(tmp_path):
 
 
 def test_text_of_a_scene_is_no_markup_in_the_table(tmp_path):
-    import dataclasses
-
     scene = dataclasses.replace(generate_scene("intersection", seed=1, agents=2), name="../<b>&'\"/x")
     found = small(scenes=[scene]).rollout("constant", policy_name="<i>", out=tmp_path / "result.json")
     page = (tmp_path / "films/result/failures.html").read_text()
@@ -329,8 +328,6 @@ def test_names_of_films_differ_in_more_than_capital_letters(tmp_path):
 
 
 def test_the_films_of_a_process_of_its_own_are_beside_its_result(tmp_path):
-    import sys
-
     text = ("import sys; from drive_env.evaluation import MultiScenario\n"
             f"MultiScenario('small', {SMALL!r}).rollout('random', out=sys.argv[1], update=7).save(sys.argv[1])\n")
     evaluator = small(interval=1, mode="subprocess")

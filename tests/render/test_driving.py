@@ -239,7 +239,7 @@ def watch(before, after, action, *rest):
 
 play(env, callback=watch, fps=10000, seed=1, noop=drive.noop_action())
 keys = drive.get_keys_to_action()
-assert actions[0] == actions[26 + 1] == drive.noop_action(), actions
+assert actions[0] == actions[27] == drive.noop_action(), actions
 assert actions[1] == keys["w"] and actions[21] == keys["wa"] and actions[28] == keys[" "], actions
 assert speeds[20] > speeds[0] and speeds[-1] < speeds[27], speeds
 """
