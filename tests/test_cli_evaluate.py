@@ -72,6 +72,16 @@ def test_without_a_policy_the_last_word_that_is_no_scene_is_the_policy():
         run("evaluate", "--scenes", "oval", "fast")
 
 
+def test_a_merged_result_in_another_folder_finds_the_films_of_its_parts(tmp_path):
+    part, whole = tmp_path / "parts" / "part.json", tmp_path / "whole" / "whole.json"
+    part.parent.mkdir()
+    whole.parent.mkdir()
+    run("evaluate", "random", "--scenes", "narrow", "--set", "scene_count=2", "--failures", "1", "--out", str(part))
+    run("merge", str(part), "--out", str(whole))
+    shown = [path.parent / json.loads(path.read_text())["renders"][0]["file"] for path in (part, whole)]
+    assert shown[0].is_file() and shown[0].samefile(shown[1]) and shown[0] != shown[1]
+
+
 def test_shards_are_merged_to_the_file_of_the_whole(tmp_path):
     whole, parts = tmp_path / "whole.json", [tmp_path / f"{shard}.json" for shard in range(2)]
     run("evaluate", "random", *SMALL, "--no-bounds", "--out", str(whole))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,11 +119,19 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
 def merge_files(paths: Sequence[Path], out: Path) -> int:
     """Joins results of shards, prints the table of the joined result and writes it; returns the exit code."""
     _writable(Path(checked_path(out, (".json",))))
-    result = merged([load_result(path) for path in paths])
+    result = merged([_read_for(path, out) for path in paths])
     _print(result, {})
     result.save(out)
     show.lines(f"\nresult: {out}")
     return 0 if result.coverage.complete else INCOMPLETE
+
+
+def _read_for(path: Path, out: Path) -> EvalResult:
+    """The result of a file, with the paths of its films from the folder of another file."""
+    result = load_result(path)
+    return replace(result, renders=[
+        replace(render, file=Path(os.path.relpath(path.parent / render.file, out.parent)).as_posix())
+        for render in result.renders])
 
 
 def _evaluated(evaluator: Evaluator, name: str, policy: Policy, shard: tuple[int, int], threads: int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,7 +80,7 @@ class Realism(Evaluator):
         try:
             roles = assign_roles(form, self.env)
         except DriveError as error:  # it names the field that the option sets
-            raise type(error)(str(error).replace("start_step", "eval.current_step")) from None
+            raise type(error)(re.sub(r"\bstart_step (?=is |\d)", "eval.current_step ", str(error), count=1)) from None
         check_logged(roles, self.chosen["current_step"], self.chosen["simulated_steps"])
         return [form]
 

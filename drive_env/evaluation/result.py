@@ -28,8 +28,8 @@ INCOMPLETE = 3
 """Exit code of `drive-env evaluate` and `merge` if an episode was not played, or a shard is missing."""
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
-"""Names of evaluators whose results are files: a file and a folder on every system, in the folder of the results, and
-words of a command that are no option."""
+"""Names of evaluators whose results are files: each is a file or a folder in the folder of the results, and a word of
+a command that is no option."""
 
 FILE_NAME_LIMIT = 100
 """Characters of such a name: file systems allow 255 with its suffix."""

@@ -109,9 +109,9 @@ class EvaluatorConfig(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("render_scenes", "render_steps"):
+        for name, limit in (("render_scenes", EPISODE_LIMIT), ("render_steps", STEP_LIMIT)):
             if self.render and getattr(self, name) is None:
-                raise ConfigError(f"{name} is None; with render = True it must be a whole number from 1")
+                raise ConfigError(f"{name} is None; with render = True it must be a whole number from 1 to {limit}")
 
     def to_dict(self) -> dict[str, Any]:
         """All settings in the types of JSON; a scene is replaced by its name."""

@@ -68,14 +68,13 @@ def drive(scenes: Scenes, policy: Policy = "lane", agent: int = 0, config: Confi
     policy, pygame = resolved(policy), need("pygame")
     config = checked_config(config_or_trained(config, policy))
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
-        agent = checked_int("agent", agent, 0, batch.agents_per_world - 1)
+        fewest = min(batch.roles, key=lambda roles: roles.num_agents)  # any scene may be that of the next episode
+        if checked_int("agent", agent, 0, batch.agents_per_world - 1) >= fewest.num_agents:
+            raise ConfigError(f"agent is {agent}; in scene {fewest.scene.name} it must be a whole number from 0 to "
+                              f"{fewest.num_agents - 1}")
         hand_action(0.0, 0.0, config)  # checks the vehicle model before the window opens
         scene_view, act = SceneView(batch, view=view, agent=agent, size=size), policy_maker(policy, seed)(batch)
         batch.reset()
-        roles = batch.roles[int(batch.scene_index[0])]
-        if agent >= roles.num_agents:
-            raise ConfigError(f"agent is {agent}; in scene {roles.scene.name} it must be a whole number from 0 to "
-                              f"{roles.num_agents - 1}")
         try:
             pygame.init()
             screen = pygame.display.set_mode(size)

@@ -63,7 +63,7 @@ static inline drv_config small_config(void) {
         .on_collision = DRV_STOP, .on_offroad = DRV_STOP, .stopped_share_limit = 0.0f,
         .image_size = 8, .image_metres_per_pixel = 2.0f, .image_layers = (1 << DRV_IMAGE_LAYER_COUNT) - 1,
         .partners = 4, .roads = 8, .road_memory_mib = 1, .view_radius_m = 100.0f, .time_left = DRV_TIME_LEFT_ACTOR,
-        .steps_share = 1,
+        .route_spacing_m = 4.0f, .steps_share = 1,
         .scene_order = DRV_ORDER_RANDOM, .restart = DRV_RESTART_AUTO, .reward_goal = 1.0f, .reward_collision = -0.5f,
         .reward_offroad = -0.2f, .log_ema_alpha = 0.707f};
 }

@@ -20,6 +20,7 @@ TEST(every_float_of_an_agent_belongs_to_exactly_one_feature) {
             config.candidates = p + r;
             config.goals = 2 * p;
             config.controls = 2 * r + p;
+            config.route = 3 * r + p;
             config.range_reward_goal_low = config.range_reward_time_per_s_low = (float)-(p % 2);
             /* the features that each float belongs to */
             drv_feature features[FEATURE_CAPACITY];
@@ -98,6 +99,7 @@ TEST(sets_follow_the_head_and_each_other_without_a_gap) {
     config.candidates = 3;
     config.goals = 2;
     config.controls = 7;
+    config.route = 4;
     drv_observation_set sets[DRV_SET_COUNT];
     const int32_t count = drv_observation_sets(&config, sets, DRV_SET_COUNT);
     CHECK(count == DRV_SET_COUNT && drv_observation_sets(&config, NULL, 0) == count, "%d sets", count);

@@ -205,7 +205,7 @@ def test_an_agent_without_a_path_stops():
 @pytest.mark.parametrize("changed, sentence", [
     ({"dynamics": {}}, "dynamics.min_speed_mps is 0.0; for a ParkingDriver, which reverses, it must be below -0.45"),
     ({"dynamics": {"model": "state", "min_speed_mps": -3.0}, "action_type": "continuous"},
-     "dynamics.model is 'state', whose actions set .*; for a rule-based driver they must be of")])
+     "dynamics.model is 'state', whose actions set .*; they must be of acceleration, steering, curvature for a")])
 def test_a_config_in_which_it_cannot_drive_is_refused(changed, sentence):
     with Batch(generate_scene("parking", agents=1), config=config_for(**changed)) as batch, \
             pytest.raises(ConfigError, match=sentence):

@@ -69,10 +69,12 @@ static inline void check_agent(const drv_config *config, const uint8_t *agent, c
     if (config->observation_type == DRV_FLOAT16) check_halves(agent, needs->observation_size);
     if (config->observation_type != DRV_INDEX) return;
     check_floats(agent, place.head_count);
-    drv_observation_set sets[5]; /* those of candidate goals and of goals are empty in index observations */
-    MUST(drv_observation_sets(config, sets, 5) == 5, "another set is not checked");
-    const int32_t entries[5] = {1 + needs->vehicles_per_world, 1 + records, 1, 1 + records, 1};
-    for (int32_t i = 0; i < 5; i++) check_indices(agent + sets[i].index_offset_bytes, sets[i].slots, entries[i]);
+    /* The sets of candidate goals, of goals and of the route are empty in index observations. */
+    enum { SETS = 6 };
+    drv_observation_set sets[SETS];
+    MUST(drv_observation_sets(config, sets, SETS) == SETS, "another set is not checked");
+    const int32_t entries[SETS] = {1 + needs->vehicles_per_world, 1 + records, 1, 1 + records, 1, 1};
+    for (int32_t i = 0; i < SETS; i++) check_indices(agent + sets[i].index_offset_bytes, sets[i].slots, entries[i]);
 }
 
 static inline void play_check(const drv_config *config, const drv_arrays *arrays, const drv_batch_needs *needs,
@@ -183,9 +185,16 @@ static inline drv_status play_scene(const drv_scene_input *in, uint32_t draw, ch
         config.on_goal = DRV_RESPAWN;
         config.goal_radius_m = draw & 32768u ? 1000.0f : 2.0f;
     }
-    /* the scene */
+    /* the scene, with routes in some of those that have lanes */
+    drv_scene_input input = *in;
+    input.has_routes = draw % 5 < 2 && in->lane_start;
+    if (input.has_routes) {
+        config.reward_route_progress_per_m = 0.1f;
+        config.route = config.observation_type == DRV_INDEX ? 0 : 3;
+        config.route_spacing_m = draw & 1u ? 0.5f : 20.0f;
+    }
     drv_scene *scene = NULL;
-    const drv_status status = drv_scene_create(in, NULL, &scene, message);
+    const drv_status status = drv_scene_create(&input, NULL, &scene, message);
     MUST((status == DRV_OK) == (scene != NULL), "status %d", status);
     MUST(status == DRV_OK || strstr(message, "scene "), "it says \"%s\"", message);
     if (status == DRV_OK) play_batch(scene, &config, in->num_agents, draw >> 8);

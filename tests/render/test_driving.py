@@ -204,6 +204,13 @@ def test_what_cannot_be_driven_is_one_sentence_before_a_window_opens(options, er
         drive(generate_scene("town", agents=2), **options, **SMALL)
 
 
+def test_an_agent_that_the_scene_of_a_later_episode_lacks_is_refused_before_a_window_opens(monkeypatch):
+    monkeypatch.setattr(pygame.display, "set_mode", None)
+    scenes = [generate_scene("town", agents=3), generate_scene("town", seed=1, agents=2)]
+    with pytest.raises(ConfigError, match="agent is 2; in scene town/1 it must be a whole number from 0 to 1"):
+        drive(scenes, agent=2, **SMALL)
+
+
 def test_without_a_display_or_the_extra_the_error_names_it(monkeypatch):
     def no_display(size):
         raise pygame.error("No available video device")
