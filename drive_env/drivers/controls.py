@@ -22,8 +22,8 @@ def check_controls(config: DriveConfig) -> None:
     """Raises a `ConfigError` if `actions_of` cannot set the actions of the config's vehicle model."""
     other = [dimension.name for dimension in action_dimensions(config) if dimension.name not in CONTROLS]
     if other:
-        raise ConfigError(f"dynamics.model is {config.dynamics.model!r}, whose actions set {', '.join(other)}; they must "
-                          f"be of {', '.join(CONTROLS)} for a rule-based driver or a person")
+        raise ConfigError(f"dynamics.model is {config.dynamics.model!r}, whose actions set {', '.join(other)}; they "
+                          f"must be of {', '.join(CONTROLS)} for a rule-based driver or a person")
 
 
 def action_of_shares(shares: Mapping[str, float], config: DriveConfig) -> np.ndarray:

@@ -163,7 +163,7 @@ def test_films_change_no_figure_and_no_hash(tmp_path):
 
 @pytest.mark.parametrize("missing", ["render_scenes", "render_steps"])
 def test_films_without_a_budget_are_one_sentence(missing):
-    with pytest.raises(ConfigError, match=f"^{missing} is None; with render = True it must be a whole .* 1 to 10{{5,6}}$"):
+    with pytest.raises(ConfigError, match=f"^{missing} is None; with render .* from 1 to 10{{5,6}}$"):
         small(**{missing: None})
     assert small(**{missing: None, "render": False}).config.render is False
 
