@@ -19,6 +19,8 @@ RUNS = [
     ("recurrent.py", ["--steps", "150000"], ("torch",), r"steps 15\d{4}, .*, goal (0\.[5-9]|1\.0)"),
     ("cleanrl_ppo.py", ["--total-timesteps", "70000"], ("torch",), r"steps 7\d{4}, .* goal (0\.[5-9]|1\.0)"),
     ("sb3_ppo.py", ["--steps", "70000"], ("stable_baselines3",), r"mean return of 64 episodes (0\.[5-9]|1\.0)"),
+    ("first_task.py", ["--library", "sb3", "--steps", "2000"], ("stable_baselines3",), r"2000 steps: 2048 steps, .*%"),
+    ("first_task.py", ["--library", "cleanrl", "--steps", "1000"], ("stable_baselines3",), r"1000 steps: 1024 steps"),
     ("sb3_ppo.py", ["--steps", "500", "--api", "gymnasium"], ("stable_baselines3",), r"steps 2048, mean return"),
     ("sb3_ppo.py", ["--steps", "500", "--api", "all-agents"], ("stable_baselines3",), r"steps 2048, mean return"),
     ("supersuit_vector.py", ["--steps", "130"], ("supersuit",), r"24 envs, .*steps 3120, .* count; 24 agent episodes"),

@@ -120,7 +120,7 @@ def test_without_tkinter_the_error_names_its_package(batch, monkeypatch):
 def test_the_parallel_env_draws_its_world(toolkit):
     town = generate_scene("town", agents=4)
     env = parallel_env([town], render_mode="rgb_array")
-    assert env.metadata["render_modes"] == list(RENDER_MODES) and env.metadata["render_fps"] == 5.0
+    assert env.metadata["render_modes"] == list(RENDER_MODES) and env.metadata["render_fps"] == 10.0
     env.reset(seed=0)
     first = env.render()
     env.step({agent: 45 for agent in env.agents})
@@ -168,7 +168,7 @@ def test_rendering_without_a_mode_is_an_error():
 def test_the_gymnasium_env_draws_its_world(toolkit):
     env = gymnasium.make("drive_env/Drive-v0", render_mode="rgb_array")
     env.reset(seed=0)
-    assert env.render().shape == PICTURE and env.metadata["render_fps"] == 10.0
+    assert env.render().shape == PICTURE and env.metadata["render_fps"] == 5.0
     env.close()
     drawn_env = gymnasium.make("drive_env/Drive-v0", render_mode="human")
     drawn_env.reset(seed=0)
