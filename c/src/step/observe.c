@@ -192,13 +192,18 @@ static const float *candidate_records(const drv_world *world, const drv_scratch 
     return world->encoding->candidate;
 }
 
+/* Transforms a pair: a position where k is 0, a direction where it is 2. */
+static void transform_pair(const float *pair, const frame_transform *to_ego, int32_t k, float *out) {
+    const float x = pair[0] - to_ego->origin[k], y = pair[1] - to_ego->origin[k + 1];
+    out[0] = drv_clip(x * to_ego->along[k] + y * to_ego->across[k], -1.0f, 1.0f);
+    out[1] = drv_clip(y * to_ego->along[k + 1] + x * to_ego->across[k + 1], -1.0f, 1.0f);
+}
+
 static void transform_candidates(const float *records, const int32_t *chosen, int32_t count,
                                  const frame_transform *to_ego, float *out) {
     for (int32_t i = 0; i < count; i++, out += CANDIDATE_COUNT) {
         const float *record = records + chosen[i] * CANDIDATE_COUNT;
-        const float x_m = record[CANDIDATE_X] - to_ego->origin[0], y_m = record[CANDIDATE_Y] - to_ego->origin[1];
-        out[CANDIDATE_X] = drv_clip(x_m * to_ego->along[0] + y_m * to_ego->across[0], -1.0f, 1.0f);
-        out[CANDIDATE_Y] = drv_clip(y_m * to_ego->along[1] + x_m * to_ego->across[1], -1.0f, 1.0f);
+        transform_pair(record + CANDIDATE_X, to_ego, 0, out + CANDIDATE_X);
         out[CANDIDATE_KIND] = record[CANDIDATE_KIND];
     }
 }
@@ -230,20 +235,12 @@ static const float *goal_records(const drv_world *world, const drv_scratch *scra
     return scratch->goal_record;
 }
 
-/* Transforms the two pairs with which a record begins, a position and a direction. */
-static void transform_pairs(const float *record, const frame_transform *to_ego, float *out) {
-    for (int32_t k = 0; k <= 2; k += 2) {
-        const float x = record[k] - to_ego->origin[k], y = record[k + 1] - to_ego->origin[k + 1];
-        out[k] = drv_clip(x * to_ego->along[k] + y * to_ego->across[k], -1.0f, 1.0f);
-        out[k + 1] = drv_clip(y * to_ego->along[k + 1] + x * to_ego->across[k + 1], -1.0f, 1.0f);
-    }
-}
-
 static void transform_goals(const float *records, const int32_t *chosen, int32_t count, const frame_transform *to_ego,
                             float *out) {
     for (int32_t i = 0; i < count; i++, out += GOAL_COUNT) {
         const float *record = records + chosen[i] * GOAL_COUNT;
-        transform_pairs(record, to_ego, out);
+        transform_pair(record + GOAL_X, to_ego, 0, out + GOAL_X);
+        transform_pair(record + GOAL_DIRECTION_X, to_ego, 2, out + GOAL_DIRECTION_X);
         out[GOAL_NUMBER] = record[GOAL_NUMBER];
         out[GOAL_KIND] = record[GOAL_KIND];
     }
@@ -290,10 +287,9 @@ static void transform_route(const float *records, const int32_t *chosen, int32_t
                             float *out) {
     for (int32_t i = 0; i < count; i++, out += ROUTE_COUNT) {
         const float *record = records + chosen[i] * ROUTE_COUNT;
-        const drv_point along = {record[ROUTE_DIRECTION_X], record[ROUTE_DIRECTION_Y]};
-        transform_pairs(record, to_ego, out);
-        out[ROUTE_DIRECTION_X] = drv_clip(along.x * to_ego->along[2] + along.y * to_ego->across[2], -1.0f, 1.0f);
-        out[ROUTE_DIRECTION_Y] = drv_clip(along.y * to_ego->along[3] + along.x * to_ego->across[3], -1.0f, 1.0f);
+        transform_pair(record + ROUTE_X, to_ego, 0, out + ROUTE_X);
+        transform_pair(record + ROUTE_BEARING_X, to_ego, 2, out + ROUTE_BEARING_X);
+        transform_pair(record + ROUTE_DIRECTION_X, to_ego, 2, out + ROUTE_DIRECTION_X);
         out[ROUTE_KIND] = record[ROUTE_KIND];
     }
 }

@@ -20,6 +20,11 @@ static int32_t route_of(const drv_world *world, int32_t agent) {
     return first + drv_goals_candidate(world, agent);
 }
 
+/* Whether an agent drives to a goal after its first, to which the scene has no route. */
+static bool is_beyond_route(const drv_world *world, int32_t agent) {
+    return world->had_goal[agent] && world->config->on_goal == DRV_NEXT;
+}
+
 void drv_route_progress_begin(drv_world *world) {
     for (int32_t agent = 0; agent < world->sizes.route_agents; agent++)
         world->route_m[agent] = world->route_progress_m[agent] = 0.0f;
@@ -85,16 +90,14 @@ float drv_route_left_m(const drv_world *world, int32_t agent) {
     if (drv_goals_are_done(world, agent)) return 0.0f;
     const drv_agent_routes *routes = &world->scene->routes;
     const int32_t route = route_of(world, agent), end = routes->point_start[route + 1];
-    const bool is_next = world->had_goal[agent] && world->config->on_goal == DRV_NEXT;
-    if (!is_next && end > routes->point_start[route])
+    if (!is_beyond_route(world, agent) && end > routes->point_start[route])
         return drv_larger(routes->arc_m[end - 1] - world->route_m[agent], 0.0f);
     const float dx = world->goal_x_m[agent] - world->x_m[agent], dy = world->goal_y_m[agent] - world->y_m[agent];
     return sqrtf(dx * dx + dy * dy);
 }
 
 bool drv_route_ahead(const drv_world *world, int32_t agent, float ahead_m, drv_point *at, drv_point *along) {
-    const bool is_next = world->had_goal[agent] && world->config->on_goal == DRV_NEXT;
-    if (is_next || drv_goals_are_done(world, agent)) return false;
+    if (is_beyond_route(world, agent) || drv_goals_are_done(world, agent)) return false;
     const drv_agent_routes *routes = &world->scene->routes;
     const int32_t route = route_of(world, agent), end = routes->point_start[route + 1];
     const float along_m = world->route_m[agent] + ahead_m;
