@@ -15,7 +15,7 @@ from drive_env.behaviours import BEHAVIOURS
 from drive_env.errors import ConfigError
 from drive_env.evaluation import evaluator_of
 from drive_env.machine import processor
-from drive_env.policies import TrainedPolicy, resolved
+from drive_env.policies import TrainedPolicy, config_or_trained, resolved
 from drive_env.scenes.generate import GENERATORS, POLICY_OF, TASK_OF
 from drive_env.trained import PACKAGED
 
@@ -46,11 +46,10 @@ def measured(policy, kind, name):
                 "scene_count": count}
     reference = POLICY_OF.get(name, "lane")
     found = resolved(reference if policy == REFERENCE else policy)
-    is_trained = isinstance(found, TrainedPolicy)
-    if is_trained and reference == "parking":
+    if isinstance(found, TrainedPolicy) and reference == "parking":
         return None
     try:
-        result = evaluator_of(name, settings, found.config if is_trained else None).rollout(found)
+        result = evaluator_of(name, settings, config_or_trained(None, found)).rollout(found)
     except ConfigError:  # the scenes have no logs, or the vehicle model does not suit the policy
         return None
     score = result.metrics["score"]

@@ -549,12 +549,9 @@ class DriveConfig(Checked):
         if self.observation.goal_reveal_delay_s and not self.observation.goal_reveal_share:
             raise ConfigError(f"observation.goal_reveal_delay_s is {self.observation.goal_reveal_delay_s}; with "
                               "observation.goal_reveal_share 0, where no trial shows the goal early, it must be 0")
-        if self.observation.goals and self.observation.type == "index":
-            raise ConfigError(f"observation.goals is {self.observation.goals}; with observation.type 'index' it must "
-                              "be 0")
-        if self.observation.route and self.observation.type == "index":
-            raise ConfigError(f"observation.route is {self.observation.route}; with observation.type 'index' it must "
-                              "be 0")
+        for name in ("goals", "route"):
+            if self.observation.type == "index" and (slots := getattr(self.observation, name)):
+                raise ConfigError(f"observation.{name} is {slots}; with observation.type 'index' it must be 0")
         if self.observation.route_spacing_m != ObservationConfig.route_spacing_m and not self.observation.route:
             raise ConfigError(f"observation.route_spacing_m is {self.observation.route_spacing_m}; with "
                               f"observation.route 0 it must be {ObservationConfig.route_spacing_m}")

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .batch import Batch
-from .config import ConfigSource, DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig
+from .config import ConfigSource, DisturbanceConfig, DriveConfig, DynamicsConfig, HiddenConfig, checked_config
 from .drivers import LaneDriver, ParkingDriver
 from .drivers.controls import action_of_shares, check_controls
 from .drivers.random import sampled_actions
@@ -282,6 +282,16 @@ def _of_checkpoint(path: str) -> TrainedPolicy:
 def config_or_trained(config: ConfigSource | None, policy: Policy) -> ConfigSource | None:
     """`config`; where it is None, that of the training of a trained policy, and None for any other policy."""
     return policy.config if config is None and isinstance(policy, TrainedPolicy) else config
+
+
+def config_of_episode(config: ConfigSource | None, policy: Policy, trials: int | None, agents: int | None
+                      ) -> DriveConfig:
+    """The config of an episode that is shown: as from `config_or_trained`, with `max_trials` and `agents_per_world`
+    where `trials` and `agents` set them.
+    """
+    changes = {"max_trials": trials, "agents_per_world": agents}
+    return checked_config(config_or_trained(config, policy)).replace(
+        **{name: value for name, value in changes.items() if value is not None})
 
 
 def config_for(policy: Policy, config: DriveConfig) -> DriveConfig:

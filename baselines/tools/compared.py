@@ -75,6 +75,7 @@ def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurv
     """
     config, lines = config_of(newest(folder)), read_lines(folder / LOG)
     key = metric if evaluator is None else f"eval/{evaluator}/{metric}"
+    is_meant = lambda line: line["kind"] == "evaluation" and line.get("evaluator") == evaluator
     points, minutes, steps_before = [], 0.0, 0
     for line in lines:
         if line["kind"] == "update":
@@ -82,11 +83,10 @@ def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurv
             if line.get("agent_steps_per_s"):
                 minutes += (line["agent_steps"] - steps_before) / line["agent_steps_per_s"] / 60
             steps_before = line["agent_steps"]
-        elif line["kind"] == "evaluation" and line.get("evaluator") == evaluator and line.get(key) is not None:
+        elif is_meant(line) and line.get(key) is not None:
             points.append((line["agent_steps"], minutes, line[key]))
     if not points:
-        known = sorted({name for line in lines if line["kind"] == "evaluation" and line.get("evaluator") == evaluator
-                        for name in line if isinstance(line[name], float)})
+        known = sorted({name for line in filter(is_meant, lines) for name in line if isinstance(line[name], float)})
         whose = "" if evaluator is None else f" of the evaluator {evaluator!r}"
         raise CompareError(f"{os.fspath(folder)!r} has no evaluation with {key!r}; it has "
                            + (", ".join(known) or f"no evaluation{whose}"))

@@ -12,8 +12,8 @@ from ..errors import ConfigError
 from ..evaluation import EVALUATORS
 from ..policies import POLICIES, resolved
 from ..scenes.generate import GENERATORS
-from ..scenes.packaged import PACKAGED, is_packaged
-from ..scenes.resolve import is_generator
+from ..scenes.packaged import PACKAGED
+from ..scenes.resolve import is_name
 from ..trained import PACKAGED as PACKAGED_POLICIES
 from ..version import package_version
 from . import bench as bench_command
@@ -227,8 +227,7 @@ class _Evaluate(SeveralValues):
     @staticmethod
     def is_value(option: str, word: str) -> bool:
         """Whether a word can be a scene, an evaluator or a setting, and no policy."""
-        return {"--scenes": is_generator(word) or is_packaged(word), "--evaluator": word in EVALUATORS,
-                "--set": "=" in word}[option]
+        return {"--scenes": is_name(word), "--evaluator": word in EVALUATORS, "--set": "=" in word}[option]
 
 
 @app.command(short_help="Measure how well a policy drives.", cls=_Evaluate)

@@ -11,7 +11,7 @@ from typing import Any
 from .. import render  # imports its names, and the extra's packages, on first use
 from ..config import checked_config
 from ..errors import ConfigError, SceneError
-from ..policies import Policy, TrainedPolicy, config_for, config_or_trained, resolved
+from ..policies import Policy, TrainedPolicy, config_for, config_of_episode, resolved
 from ..render.hand_controls import HELP
 from ..replay import write_replay
 from ..scenes import Scene
@@ -80,9 +80,7 @@ def drive(scene: str, policy: str | None, agents: int | None, trials: int | None
     found = _scene(scene, seed, agents, index)
     with _by_option(**OPTION_OF):
         driver = resolved(policy or _policy(scene))
-        config = checked_config(config_or_trained(_config(scene, driver), driver))
-        changes = {"max_trials": trials, "agents_per_world": agents}
-        config = config.replace(**{name: value for name, value in changes.items() if value is not None})
+        config = config_of_episode(_config(scene, driver), driver, trials, agents)
         if not isinstance(driver, TrainedPolicy):
             config = config.replace(action_type="continuous")  # finer than bins
         show.lines(HELP)

@@ -9,12 +9,12 @@ from itertools import islice
 import numpy as np
 
 from ..batch import Batch
-from ..config import ConfigSource, checked_config
+from ..config import ConfigSource
 from ..drivers import LaneDriver
 from ..errors import ConfigError, checked_path, plain, value_text
 from ..names import named_arguments
 from ..playing import Progress, actor, play_trials
-from ..policies import Policy, config_or_trained, resolved
+from ..policies import Policy, config_of_episode, resolved
 from ..reports import MetricValue
 from ..scenes import Scenes
 from .film import FILM_EXTENSIONS, contact_sheet, write_picture, write_video
@@ -67,7 +67,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     """
     path = checked_path(path, (*FILM_EXTENSIONS, ".png"))
     policy = resolved(policy)
-    config = _config(checked_config(config_or_trained(config, policy)), policy, agents, trials)
+    config = _config(config, policy, agents, trials)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
         film = path.lower().endswith(FILM_EXTENSIONS)
@@ -105,10 +105,9 @@ def write_film(batch: Batch, act: Callable[[], np.ndarray], scene_view: SceneVie
 
 
 def _config(config, policy, agents, trials):
-    config = config if trials is None else config.replace(max_trials=trials)
     if policy != "replay":
-        return config if agents is None else config.replace(agents_per_world=agents)
-    agents = plain(agents)
+        return config_of_episode(config, policy, trials, agents)
+    config, agents = config_of_episode(config, policy, trials, None), plain(agents)
     # The type comes first: a comparison with an array has no truth value.
     if agents is not None and not (isinstance(agents, int) and agents == 1):
         raise ConfigError(f"agents is {value_text(agents)}; policy 'replay' leaves one agent, so it must be 1 or None")

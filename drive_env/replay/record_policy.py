@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from ..batch import Batch
-from ..config import ConfigSource, checked_config
+from ..config import ConfigSource
 from ..errors import checked_int, checked_path
 from ..names import named_arguments
 from ..playing import Progress, actor, play_trials
-from ..policies import Policy, config_or_trained, resolved
+from ..policies import Policy, config_of_episode, config_or_trained, resolved
 from ..scenes import Scenes
 from .recorder import Recorder
 from .recording import Recording
@@ -66,9 +66,6 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
     """
     path = checked_path(path, (".html", ".htm"))
     policy = resolved(policy)
-    changes = {"max_trials": trials, "agents_per_world": agents}
-    config = checked_config(config_or_trained(config, policy)).replace(
-        **{name: value for name, value in changes.items() if value is not None})
-    recording = record(scenes, policy, config, seed, progress=progress)
+    recording = record(scenes, policy, config_of_episode(config, policy, trials, agents), seed, progress=progress)
     recording.save_html(path)
     return recording

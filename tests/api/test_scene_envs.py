@@ -8,6 +8,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
+from gym_rollouts import rollout
 
 from drive_env import OUTCOMES, ArgumentError, ConfigError, DriveConfig, generate_scene, parallel_env
 from drive_env.api.scene_envs import SCENE_ENVS
@@ -21,17 +22,6 @@ each_env = pytest.mark.parametrize("row", SCENE_ENVS, ids=[row.name for row in S
 def few_scenes(row):
     """Two scenes, in place of the 64 that the name of a generator stands for."""
     return [generate_scene(row.scenes, seed=seed) for seed in range(2)]
-
-
-def rollout(env, seed, steps=30):
-    env.action_space.seed(seed)
-    record = [env.reset(seed=seed)[0].tobytes()]
-    for _ in range(steps):
-        observation, *rest = env.step(env.action_space.sample())
-        record.append((observation.tobytes(), *rest))
-        if rest[1] or rest[2]:
-            record.append(env.reset()[0].tobytes())
-    return record
 
 
 def test_every_scene_that_is_no_task_has_an_env():

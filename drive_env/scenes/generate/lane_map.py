@@ -122,6 +122,7 @@ class LaneMap:
         self.pavements: list[np.ndarray] = []
         self.stop_lines: list[StopLine] = []
         self._samples: LaneSamples | None = None
+        self._text: str | None = None  # of lanes and links
 
     # ---- building ----
 
@@ -138,7 +139,7 @@ class LaneMap:
         """
         own = Curve(curve) if isinstance(curve, Path) else curve
         self.lanes.append(Lane(own, width_m, speed_limit_mps, curb_gap_m, is_paved))
-        self._samples = None
+        self._samples = self._text = None
         for before in after:
             self.link(before, len(self.lanes) - 1)
         return len(self.lanes) - 1
@@ -173,7 +174,7 @@ class LaneMap:
             raise SceneError(f"lane {before} ends {gap_m:g} m and {bend_rad:g} rad from the start of lane {after}; "
                              f"at most {JOINT_M:g} m and {JOINT_RAD:g} rad are allowed")
         self.links.append((before, after))
-        self._samples = None
+        self._samples = self._text = None
 
     def set_beside(self, lanes: Sequence[int]) -> None:
         """Makes lanes of one width neighbours, the leftmost first, with lines between them."""
@@ -211,7 +212,7 @@ class LaneMap:
         self.stop_lines += [stop._replace(lanes=tuple(lane + first for lane in stop.lanes),
                                           junction=stop.junction + shift if stop.junction >= 0 else -1)
                             for stop in other.stop_lines]
-        self._samples = None
+        self._samples = self._text = None
         return first
 
     def mirrored(self) -> LaneMap:
@@ -242,7 +243,9 @@ class LaneMap:
             further: all else that it depends on; texts of these have every digit.
         """
         # Of texts, not of numbers: 0.0 equals -0.0, and then the bytes of a scene would depend on those made before.
-        kept = _kept(what + repr((self.lanes, self.links, further)))
+        if self._text is None:
+            self._text = repr((self.lanes, self.links))
+        kept = _kept(what, self._text, repr(further))
         if not kept:
             kept.append(compute())
         return kept[0]
@@ -362,7 +365,7 @@ class LaneMap:
 
 
 @lru_cache(maxsize=KEPT_RESULTS)
-def _kept(text):
+def _kept(what, text, further):
     """A list that holds what has been computed of these lanes and links; empty at first."""
     return []
 
