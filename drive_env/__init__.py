@@ -18,7 +18,8 @@ from .layout import Feature
 from .names import check_names
 from .reports import MetricValue, join_metrics
 from .roles import Frames, GoalListsInUse, LightLogs, Roles, ScriptsInUse
-from .scenes import Report, Scene, compose, generate_scene, load_scene, resolve_scenes, save_scene
+from .scenes import (
+    Report, Road, Scene, Vehicle, build_scene, compose, generate_scene, load_scene, resolve_scenes, save_scene)
 from .sub_batch import BatchPart
 from .trial_records import trial_metrics
 
@@ -56,7 +57,7 @@ __all__ = [
     "DictObservation", "DisturbanceConfig", "DriveConfig", "DriveError", "DriveMemoryError", "DriveParallelEnv",
     "DynamicsConfig", "Feature", "Frames", "GoalListsInUse", "HiddenConfig", "IDMConfig", "ImageConfig", "LightLogs",
     "MOBILConfig", "MetricValue", "MissingExtraError", "ObservationConfig", "Report", "RewardConfig", "RewardRanges",
-    "Roles", "Scene", "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "aec_env", "check_names",
-    "compose", "generate_scene", "join_metrics", "load_policy", "load_scene", "parallel_env", "record",
-    "resolve_scenes", "save_scene", "trial_metrics",
+    "Road", "Roles", "Scene", "SceneError", "ScriptsInUse", "SensorConfig", "UnknownNameError", "Vehicle", "aec_env",
+    "build_scene", "check_names", "compose", "generate_scene", "join_metrics", "load_policy", "load_scene",
+    "parallel_env", "record", "resolve_scenes", "save_scene", "trial_metrics",
 ]

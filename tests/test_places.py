@@ -35,10 +35,11 @@ CONCEPTS = {
     # As one of DriveConfig; the cache that it limits only uses it.
     "nested config field": (r"road_memory_mib", 2, (ROOT / "c" / "src" / "batch" / "lifecycle.c",)),
     # Declared in the core's list, as a section of its file and in the Scene, filled by a reader; the fifth place is the
-    # number of sections. Further readers fill it as well; observations and paths use it.
+    # number of sections. Further readers and scenes by hand fill it as well; observations and paths use it.
     "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (
         ROOT / "c" / "src" / "view" / "encoding.c", ROOT / "c" / "src" / "scene" / "paths.c", STEP / "lane.c",
-        SCENES / "readers" / "pufferdrive.py", *(SCENES / "generate").rglob("*.py"))),
+        SCENES / "readers" / "pufferdrive.py", SCENES / "road.py", SCENES / "road_network.py",
+        *(SCENES / "generate").rglob("*.py"))),
 }
 """Kind to a pattern for the names of an existing one, the number of files it may be in, and files that only use it."""
 

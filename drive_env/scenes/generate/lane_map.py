@@ -250,20 +250,27 @@ class LaneMap:
             kept.append(compute())
         return kept[0]
 
-    def roads(self) -> Roads:
-        """Lanes, markings, then road edges, all on the grid."""
+    def roads(self, edges: Sequence[np.ndarray] | None = None) -> Roads:
+        """Lanes, markings, then road edges, all on the grid.
+
+        Args:
+            edges: in place of those that follow from all lanes together.
+        """
         points, start = self.samples.xy_m, self.samples.start
         polylines = [("lane", points[start[i]:start[i + 1]]) for i in range(len(self.lanes))]
         polylines += [("line", points) for points in self.once(
             "lines", lambda: [curve.at(curve.stations())[:2].T for curve in self.lines], self.lines)]
-        polylines += [("edge", points) for points in [*self.edges(), *self.walls]]
+        polylines += [("edge", points) for points in [*(self.edges() if edges is None else edges), *self.walls]]
         others = np.zeros(len(polylines) - len(self.lanes))
         return roads_of(polylines, np.concatenate([[lane.width_m for lane in self.lanes], others]),
                         np.concatenate([[lane.speed_limit_mps for lane in self.lanes], others]))
 
     def parts(self, objects: Objects, **further: Any) -> Parts:
         """The parts of a scene with these objects; further ones are those of `Parts`."""
-        roads = self.roads()
+        return self.parts_of(self.roads(), objects, **further)
+
+    def parts_of(self, roads: Roads, objects: Objects, **further: Any) -> Parts:
+        """The same, with roads whose first ones are its lanes."""
         before, after = np.array(self.links, np.int32).reshape(-1, 2).T
         return Parts(roads, graph_of(before, after, roads.count), objects,
                      traffic_controls=self.traffic_controls(), **further)
