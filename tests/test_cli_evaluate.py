@@ -167,7 +167,7 @@ def test_the_sections_of_a_config_are_listed_shown_and_run(tmp_path):
      "--out is 'a.json'; for 2 evaluators it must be a folder"),
     (("random", "--evaluator", "multi_scenario", "--evaluator", "multi_scenario"),
      "--evaluator is 'multi_scenario', 'multi_scenario'; each may be named once"),
-    (("random", "--failures", "3"), "--out is not set; render of eval.multi_scenario is True, so it must be the resu"),
+    (("random", "--failures", "3"), "--out is not set; with --failures or render = true it must be the result (.json)"),
     (("random", "--failures", "3", "--set", "render=false"), "--failures and --set render are both set"),
     (("random", "--set", "render=true"), "render_scenes is None; with render = True it must be a whole number from 1"),
     (("random", "--scenes", "oval", "--set", "scenes=town"), "--scenes and --set scenes are both set"),

@@ -5,6 +5,7 @@
 
 import dataclasses
 import re
+import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -177,6 +178,29 @@ def test_the_readme_has_every_command():
     names = {command.name or command.callback.__name__ for command in app.registered_commands}
     listed = (ROOT / "README.md").read_text().partition("The command behind it is")[2].partition("## ")[0]
     assert {name for name in names if not re.search(rf"`{name}( [A-Z]+)?`", listed)} == set()
+
+
+def commands(page):
+    """The calls of `drive-env` with arguments, in code blocks and in the text, without those that show a syntax."""
+    text = page.read_text()
+    lines = re.findall(r"^ {4}(drive-env [a-z].*)$", text, re.MULTILINE)
+    lines += [" ".join(words.split()) for words in re.findall(r"`(drive-env [a-z]+\s[^`]+)`", text)]
+    calls = [call.partition(" #")[0].strip() for line in lines for call in line.split("; ")]
+    return [call for call in calls if not re.search(r"\[|\.\.\.", call)]
+
+
+CALLS = sorted({call for page in PAGES if page.name != "CHANGELOG.md" for call in commands(page)})
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_command_on_a_page_has_the_options_that_it_needs(call):
+    """It is parsed and not run: the files and policies that pages name do not exist."""
+    app = pytest.importorskip("drive_env.cli.app", reason="the extra [cli] is not installed").app
+    from typer.main import get_command
+
+    assert len(CALLS) > 20
+    _, name, *words = shlex.split(call)
+    get_command(app).commands[name].make_context(name, words)
 
 
 def test_the_measured_observations_have_the_stated_sizes():

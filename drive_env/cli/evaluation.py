@@ -100,8 +100,8 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
                           "checkpoint")
     for evaluator in chosen:
         if evaluator.config.render and out is None:
-            raise ConfigError(f"--out is not set; render of eval.{evaluator.name} is True, so it must be the result "
-                              "beside which films are written")
+            raise ConfigError("--out is not set; with --failures or render = true it must be the result (.json) beside "
+                              f"which eval.{evaluator.name} writes pages and films")
     part, paths = _shard(shard), _paths(out, chosen)
     results = []
     for evaluator, path in zip(chosen, paths, strict=True):

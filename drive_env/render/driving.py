@@ -21,6 +21,10 @@ from .view import SceneView
 
 WINDOW_SIZE_PX = (1280, 720)
 
+HIDDEN_DRIVER, DRIVER_VARIABLES = "offscreen", ("SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
+"""What some builds of SDL fall back to without a display: its windows are invisible, and no key ends the drive. The
+variables choose a driver."""
+
 
 class HandTrial(NamedTuple):
     """A trial that a person drove.
@@ -78,7 +82,11 @@ def drive(scenes: Scenes, policy: Policy = "lane", agent: int = 0, config: Confi
         try:
             pygame.init()
             screen = pygame.display.set_mode(size)
+            is_chosen = any(name in os.environ for name in DRIVER_VARIABLES)
+            if pygame.display.get_driver() == HIDDEN_DRIVER and not is_chosen:
+                raise pygame.error(f"SDL found only its driver {HIDDEN_DRIVER!r}")
         except pygame.error as error:
+            pygame.quit()
             raise CallError(f"no window opens here ({error}); it needs a display") from None
         try:
             return _driven(pygame, screen, batch, act, scene_view, ended)

@@ -44,6 +44,12 @@ def test_an_example_runs(name, arguments, needs, says, tmp_path):
     assert re.search(says, done.stdout), done.stdout[-2000:]
 
 
+@pytest.mark.parametrize("name", sorted({run[0] for run in RUNS if run[2] in (("torch",), ("stable_baselines3",))}))
+def test_a_learner_with_a_small_network_uses_one_thread(name):
+    """On busy processors threads of torch wait for one another. The runs above cannot show it: they set one for all."""
+    assert "torch.set_num_threads(1)" in (EXAMPLES / name).read_text()
+
+
 def test_every_example_is_run():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {run[0] for run in RUNS} | ELSEWHERE
 

@@ -218,6 +218,12 @@ def test_without_a_display_or_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setattr(pygame.display, "set_mode", no_display)
     with pytest.raises(CallError, match="no window opens here .No available video device.; it needs a display"):
         drive("town", **SMALL)
+    monkeypatch.undo()
+    monkeypatch.delenv("SDL_VIDEODRIVER")
+    monkeypatch.setattr(pygame.display, "set_mode", lambda size: None)
+    monkeypatch.setattr(pygame.display, "get_driver", lambda: "offscreen")
+    with pytest.raises(CallError, match="no window opens here .SDL found only its driver 'offscreen'.; it needs"):
+        drive("town", **SMALL)
     monkeypatch.setitem(sys.modules, "pygame", None)
     with pytest.raises(MissingExtraError, match="driving by hand needs pygame, .* pip install \"drive-env.drive.\""):
         drive("town", **SMALL)
