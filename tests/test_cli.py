@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 from command import cells, run
@@ -193,6 +194,33 @@ def test_a_page_shows_a_policy_of_the_user(tmp_path, monkeypatch):
     run(*choices, "own.html", "--policy", "own_coasting:act")
     run(*choices, "constant.html", "--policy", "constant")
     assert (tmp_path / "own.html").read_text() == (tmp_path / "constant.html").read_text()
+
+
+def test_a_page_has_the_config_of_an_env_and_of_the_settings(tmp_path, monkeypatch):
+    """The same page as the function writes with that config: one agent among rule-based vehicles, and a weight."""
+    monkeypatch.chdir(tmp_path)
+    run("replay", "oval", "--env", "drive_env/Drive-v0", "--policy", "constant", "--out", "env.html", "--seed", "7",
+        "--set", "env.trial_steps=20", "env.reward.goal=2", "env.max_trials=2")
+    config = gymnasium.spec("drive_env/Drive-v0").kwargs["defaults"]
+    changes = {"agents_per_world": 1, "trial_steps": 20, "max_trials": 2, "reward": config["reward"] | {"goal": 2.0}}
+    recorded = drive_env.record(drive_env.generate_scene("oval", seed=7), "constant", config | changes, seed=7)
+    recorded.save_html("own.html")
+    assert (tmp_path / "env.html").read_text() == (tmp_path / "own.html").read_text()
+
+
+@pytest.mark.parametrize("options, sentence", [
+    (["--env", "Drive-v0"], "^--env is 'Drive-v0'; it must be one of drive_env/Drive-v0, "),
+    (["--env", "drive_env/Drive-v0", "--policy", "generalist"],
+     "^--env is 'drive_env/Drive-v0'; with a trained policy, which has the config of its training, it must not be set"),
+    (["--set", "trial_steps=3"], "^--set is 'trial_steps'; it must name a field of the config"),
+    (["--set", "env.reward.goal.now=3"], "^--set is 'env.reward.goal.now'; it must name a field of the config"),
+    (["--set", "env.reward=3", "env.reward.goal=3"], "^--set sets env.reward and a field of it; it may set one"),
+    (["--set", "env.reward.goal=3", "env.reward=3"], "^--set sets env.reward and a field of it; it may set one"),
+    (["--set", "env.trial_step=3"], "^DriveConfig has no field 'trial_step'; did you mean trial_steps"),
+    (["--set", "env.dt_s=0"], "^dt_s is 0; it must be")])
+def test_a_wrong_env_or_setting_is_one_sentence(options, sentence, tmp_path):
+    with pytest.raises(drive_env.DriveError, match=sentence):
+        run("replay", "town", "--agents", "2", *options, "--out", str(tmp_path / "a.html"))
 
 
 @pytest.mark.parametrize("arguments, code, sentence", (

@@ -147,10 +147,26 @@ SEED = Annotated[int, _number("Seed of the scene, of the episode and of the rand
 
 def _trials(default: int) -> Any:
     return _number("Number of trials of the episode.", min=1, max=100,
-                   show_default=f"{default}; of a trained policy that of its training")
+                   show_default=f"{default}; of a trained policy or an env its own")
 
 
-@app.command(short_help="Play an episode and film it.")
+class _SeveralSettings(SeveralValues):
+    @staticmethod
+    def is_value(option: str, word: str) -> bool:
+        """Whether a word can be a setting, and no scene."""
+        return "=" in word
+
+
+ENV = Annotated[str | None, typer.Option(
+    "--env", metavar="ID", help="A Gymnasium env, such as drive_env/Drive-v0: its config, in which one agent drives "
+                                "among rule-based vehicles.",
+    show_default="none: the default config, or that of the training")]
+SETTINGS = Annotated[list[str] | None, typer.Option(
+    "--set", metavar="env.FIELD=VALUE", help="A field of the config, such as env.trial_steps=40. Takes several.",
+    show_default="none")]
+
+
+@app.command(short_help="Play an episode and film it.", cls=_SeveralSettings)
 def play(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(
@@ -165,12 +181,15 @@ def play(
     view: Annotated[visuals.View, typer.Option(
         help="scene (the whole scene) or follow (one agent and its observation).")] = visuals.View.scene,
     agent: Annotated[int, _number("Index of the agent that follow shows.", min=0)] = 0,
+    env: ENV = None,
+    settings: SETTINGS = None,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""
-    visuals.play(scene, out, policy, agents, trials, seed, view.value, agent, index)
+    visuals.play(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or ()), out, view.value,
+                 agent)
 
 
-@app.command(short_help="Drive an agent yourself, by keyboard or gamepad.")
+@app.command(short_help="Drive an agent yourself, by keyboard or gamepad.", cls=_SeveralSettings)
 def drive(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)] = "town",
     policy: Annotated[str | None, typer.Option(
@@ -182,15 +201,17 @@ def drive(
     view: Annotated[visuals.View, typer.Option(
         help="follow (your car and what it observes) or scene (the whole scene).")] = visuals.View.follow,
     agent: Annotated[int, _number("Index of the agent that you drive.", min=0)] = 0,
+    env: ENV = None,
+    settings: SETTINGS = None,
 ) -> None:
     """Drive an agent yourself in a window: arrow keys or WASD, Space brakes, R resets, Esc quits.
 
     A gamepad's left stick drives, A brakes, and Start resets. Needs the extra [drive].
     """
-    visuals.drive(scene, policy, agents, trials, seed, view.value, agent, index)
+    visuals.drive(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or ()), view.value, agent)
 
 
-@app.command(short_help="Play an episode and write a page that replays it.")
+@app.command(short_help="Play an episode and write a page that replays it.", cls=_SeveralSettings)
 def replay(
     scene: Annotated[str, typer.Argument(metavar="SCENE", help=ONE_SCENE_HELP)],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write (.html or .htm).")],
@@ -200,9 +221,11 @@ def replay(
     agents: AGENTS = None,
     trials: Annotated[int | None, _trials(visuals.REPLAY_TRIALS)] = None,
     seed: SEED = 0,
+    env: ENV = None,
+    settings: SETTINGS = None,
 ) -> None:
     """Play an episode and write a page that replays it in any browser, without a network."""
-    visuals.replay(scene, out, policy, agents, trials, seed, index)
+    visuals.replay(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or ()), out)
 
 
 @app.command(short_help="Film a scene of every generator, as a page.", cls=SeveralValues)

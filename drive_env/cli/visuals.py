@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from .. import render  # imports its names, and the extra's packages, on first use
-from ..config import checked_config
+from ..api.ladder import LADDER
+from ..api.one_agent import one_agent_config
+from ..api.scene_envs import SCENE_ENVS
+from ..config import ConfigSource, checked_config, config_over
 from ..errors import ConfigError, SceneError
+from ..evaluation.config import overrides_of
 from ..policies import Policy, TrainedPolicy, config_for, config_of_episode, resolved
 from ..render.hand_controls import HELP
 from ..replay import write_replay
@@ -36,9 +41,99 @@ DEFAULT_POLICY = "; ".join([LANE_POLICY, *(f"{policy} on the scene {name}" for n
 FILM_TRIALS, REPLAY_TRIALS = 1, 2
 """Trials of an episode that is played by a policy without a training: a page shows trials side by side."""
 
+DEFAULTS_OF_ENV: dict[str, Mapping[str, Any]] = {
+    **{level.id: level.kwargs["defaults"] for level in LADDER}, **{env.id: env.defaults for env in SCENE_ENVS}}
+"""The config of each Gymnasium env, by its id."""
+
 OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
              "agent": "--agent"}
 """The options of `play`, `drive` and `replay`, by the argument of the error."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """The options of `play`, `drive` and `replay` that say what is played.
+
+    Attributes:
+        scene, index: its name, and the number of the scenario in a file of several.
+        policy: None: the rule-based one for the scene.
+        agents, trials: None: as many as scene and config have.
+        seed: of scene, episode and random policy.
+        env: id of the Gymnasium env whose config is used; None: none.
+        settings: `env.FIELD=VALUE` each.
+    """
+
+    scene: str
+    index: int
+    policy: str | None
+    agents: int | None
+    trials: int | None
+    seed: int
+    env: str | None
+    settings: Sequence[str]
+
+    def found(self) -> Scene:
+        """The scene."""
+        vehicles = vehicle_count(self.scene, self.agents) if is_generator(self.scene) else None
+        scene = find_scene(self.scene, self.seed, vehicles, self.index)
+        if not scene.generated and self.agents is not None and self.agents > scene.objects.count:
+            raise SceneError(f"--agents is {self.agents}; scene {scene.name} has {scene.objects.count} objects")
+        return scene
+
+    @property
+    def policy_name(self) -> str:
+        """The policy, or the rule-based one for the scene."""
+        return self.policy or POLICY_OF.get(self.scene, LANE_POLICY)
+
+    def config(self, policy: Policy) -> ConfigSource | None:
+        """The config before `agents` and `trials` change it; None: as for `record`.
+
+        That of the env, of the training, of the packaged scene, or with what the task of the generator needs; then the
+        fields that `settings` set.
+        """
+        if self.env is not None:
+            base: ConfigSource | None = self._of_env(policy)
+        elif isinstance(policy, TrainedPolicy):
+            base = policy.config if self.settings else None
+        elif is_packaged(self.scene):
+            base = CONFIG_OF_PACKAGED[self.scene]
+        else:
+            own = CONFIG_OF[self.scene] if is_generator(self.scene) else {}
+            base = own | {"trial_steps": TRIAL_STEPS[self.scene]} if own else None
+        return config_over(base, self._changes()) if self.settings else base
+
+    def trials_of(self, policy: Policy, default: int) -> int | None:
+        """Of a trained policy those of its training, whose observations have another scale under another number.
+
+        None: those of the config, where an env or a setting says how many.
+        """
+        if self.trials is not None or self.env is not None or "max_trials" in self._changes():
+            return self.trials
+        return policy.config.max_trials if isinstance(policy, TrainedPolicy) else default
+
+    def _of_env(self, policy):
+        if self.env not in DEFAULTS_OF_ENV:
+            raise ConfigError(f"--env is {self.env!r}; it must be one of {', '.join(DEFAULTS_OF_ENV)}")
+        if isinstance(policy, TrainedPolicy):
+            raise ConfigError(f"--env is {self.env!r}; with a trained policy, which has the config of its training, it "
+                              "must not be set")
+        return one_agent_config(DEFAULTS_OF_ENV[self.env])
+
+    def _changes(self):
+        """The fields of the config that `settings` set, nested ones as mappings."""
+        changes: dict[str, Any] = {}
+        for key, value in overrides_of(self.settings).items():
+            env, *names = key.split(".")
+            if env != "env" or not all(names) or not 1 <= len(names) <= 2:
+                raise ConfigError(f"--set is {key!r}; it must name a field of the config, such as env.trial_steps or "
+                                  "env.reward.goal")
+            if len(names) == 2 and isinstance(nested := changes.setdefault(names[0], {}), dict):
+                nested[names[1]] = value
+            elif names[0] in changes:
+                raise ConfigError(f"--set sets env.{names[0]} and a field of it; it may set one of them")
+            else:
+                changes[names[0]] = value
+        return changes
 
 
 def prepare(folder: Path) -> None:
@@ -47,44 +142,41 @@ def prepare(folder: Path) -> None:
     _ = render.SceneView
 
 
-def play(scene: str, out: Path, policy: str | None, agents: int | None, trials: int | None, seed: int,
-         view: str, agent: int, index: int) -> None:
+def play(episode: Episode, out: Path, view: str, agent: int) -> None:
     """Writes a film or a contact sheet of an episode and prints its outcome."""
-    found, name = _scene(scene, seed, agents, index), policy or _policy(scene)
+    found = episode.found()
     with _by_option(**OPTION_OF):
-        driver = resolved(name)
+        driver = resolved(episode.policy_name)
         with _bar(f"playing into {out.name}") as progress:
-            metrics = render.play(found, out, policy=driver, agents=agents, seed=seed, view=view, agent=agent,
-                                  trials=trials or _trials(driver, FILM_TRIALS), config=_config(scene, driver),
-                                  progress=progress)
-    show.lines(f"{out}: {_outcome(metrics, name)}")
+            metrics = render.play(found, out, policy=driver, agents=episode.agents, seed=episode.seed, view=view,
+                                  agent=agent, trials=episode.trials_of(driver, FILM_TRIALS),
+                                  config=episode.config(driver), progress=progress)
+    show.lines(f"{out}: {_outcome(metrics, episode.policy_name)}")
 
 
-def replay(scene: str, out: Path, policy: str | None, agents: int | None, trials: int | None, seed: int,
-           index: int) -> None:
+def replay(episode: Episode, out: Path) -> None:
     """Writes a replay page of an episode and prints its size."""
-    found = _scene(scene, seed, agents, index)
+    found = episode.found()
     with _by_option(**OPTION_OF):
-        driver = resolved(policy or _policy(scene))
+        driver = resolved(episode.policy_name)
         with _bar(f"recording into {out.name}") as progress:
-            own = _config(scene, driver)
-            write_replay(found, out, policy=driver, agents=agents, seed=seed,
-                         trials=trials or _trials(driver, REPLAY_TRIALS), progress=progress,
+            own = episode.config(driver)
+            write_replay(found, out, policy=driver, agents=episode.agents, seed=episode.seed,
+                         trials=episode.trials_of(driver, REPLAY_TRIALS), progress=progress,
                          config=config_for(driver, checked_config(own)) if driver == "replay" else own)
     show.lines(f"{out}: {out.stat().st_size / 1e6:.1f} MB, open it in a browser")
 
 
-def drive(scene: str, policy: str | None, agents: int | None, trials: int | None, seed: int, view: str, agent: int,
-          index: int) -> None:
+def drive(episode: Episode, view: str, agent: int) -> None:
     """Opens a window in which a person drives, and prints the outcome of each trial."""
-    found = _scene(scene, seed, agents, index)
+    found = episode.found()
     with _by_option(**OPTION_OF):
-        driver = resolved(policy or _policy(scene))
-        config = config_of_episode(_config(scene, driver), driver, trials, agents)
+        driver = resolved(episode.policy_name)
+        config = config_of_episode(episode.config(driver), driver, episode.trials, episode.agents)
         if not isinstance(driver, TrainedPolicy):
             config = config.replace(action_type="continuous")  # finer than bins
         show.lines(HELP)
-        render.drive(found, policy=driver, agent=agent, seed=seed, view=view, config=config,
+        render.drive(found, policy=driver, agent=agent, seed=episode.seed, view=view, config=config,
                      ended=lambda one: show.lines(
                          f"trial {one.trial + 1}: {one.outcome} after {show.plural(one.steps, 'step')}"))
 
@@ -104,38 +196,6 @@ def _by_option(**options: str) -> Iterator[None]:
     except ConfigError as error:
         name, verb, rest = str(error).partition(" is ")
         raise ConfigError(options.get(name, name) + verb + rest) from None
-
-
-def _scene(name: str, seed: int, agents: int | None, index: int) -> Scene:
-    vehicles = vehicle_count(name, agents) if is_generator(name) else None
-    scene = find_scene(name, seed, vehicles, index)
-    if not scene.generated and agents is not None and agents > scene.objects.count:
-        raise SceneError(f"--agents is {agents}; scene {scene.name} has {scene.objects.count} objects")
-    return scene
-
-
-def _policy(name: str) -> str:
-    """The rule-based policy for a scene."""
-    return POLICY_OF.get(name, LANE_POLICY)
-
-
-def _config(name: str, policy: Policy) -> dict[str, Any] | None:
-    """The fields that a generator's task needs, with the length of its trials, or that a packaged scene has; none for
-    other scenes.
-
-    None for the policy of a checkpoint: it needs the config of its training.
-    """
-    if isinstance(policy, TrainedPolicy):
-        return None
-    if is_packaged(name):
-        return CONFIG_OF_PACKAGED[name]
-    own = CONFIG_OF[name] if is_generator(name) else {}
-    return own | {"trial_steps": TRIAL_STEPS[name]} if own else {}
-
-
-def _trials(policy: Policy, default: int) -> int:
-    """Those of the training of a trained policy, whose observations have another scale under another number."""
-    return policy.config.max_trials if isinstance(policy, TrainedPolicy) else default
 
 
 def _outcome(metrics: dict, policy: str) -> str:
