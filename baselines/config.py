@@ -100,6 +100,9 @@ class EnvConfig(_Plain):
     else 1."""
     threads: int = 0
     """Threads that step the worlds of a process; 0: one per available core."""
+    reward_function: str | None = None
+    """A function that rewards each step in training, as `package.module:name`, see `Batch(reward=...)`; None: the
+    reward of `drive`, which evaluations use in any case."""
     drive: DriveConfig = field(default_factory=DriveConfig)
     """The config of the env."""
 

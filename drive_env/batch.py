@@ -19,6 +19,7 @@ from .layout import Feature, critic_layout, observation_layout
 from .machine import usable_threads
 from .names import named_arguments
 from .native_batch import NativeBatch
+from .own_reward import RewardFunction, checked_reward
 from .per_world import SEED_LIMIT, checked_world_ids
 from .reports import MetricValue
 from .roles import assign_roles
@@ -64,6 +65,9 @@ class Batch(ReadableWorlds):
             world. All parts share the threads.
         trial_records: number of finished trials per world whose records are held until `trial_records()` returns them;
             0: none.
+        reward: a function that is called once after every step with the `Batch` or `BatchPart` that was stepped, and
+            returns the reward of each of its agents, (R,) float32; or its path, "package.module:name". `rewards`, the
+            metric `reward` and recordings then have what it returns (docs/your_own.md). None: the config's reward.
 
     Arrays are views of shared memory that the next call overwrites. R is the number of agents, W that of worlds.
 
@@ -108,7 +112,7 @@ class Batch(ReadableWorlds):
     def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
                  seed: SupportsIndex | None = 0, threads: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None,
                  world_ids: npt.ArrayLike | None = None, restart: str = "auto", parts: SupportsIndex = 1,
-                 trial_records: SupportsIndex = 0) -> None:
+                 trial_records: SupportsIndex = 0, reward: RewardFunction | str | None = None) -> None:
         config = checked_config(config)
         if not isinstance(restart, str) or restart not in ("auto", "caller"):
             raise ConfigError(f"restart is {value_text(restart)}; it must be 'auto' or 'caller'")
@@ -119,7 +123,8 @@ class Batch(ReadableWorlds):
         part_count = checked_int("parts", parts, 1, min(num_worlds, lib.DRV_PART_LIMIT))
         roles = tuple(assign_roles(scene, config) for scene in resolve_scenes(scenes, config.agents_per_world))
         capacity = checked_int("trial_records", trial_records, 0, lib.DRV_RECORD_LIMIT)
-        native = NativeBatch(config, restart, roles, num_worlds, seed, self.threads, ids, part_count, capacity, arrays)
+        native = NativeBatch(config, restart, roles, num_worlds, seed, self.threads, ids, part_count, capacity, arrays,
+                             checked_reward(reward))
         self._open(native, seed)
 
     def _open(self, core: NativeBatch, seed: int) -> None:
@@ -143,12 +148,14 @@ class Batch(ReadableWorlds):
         """
         if self._is_open:
             return False
-        self._open(self._core_like(self.seed, len(self.parts), self._core.record_capacity), self.seed)
+        core = self._core
+        self._open(self._core_like(self.seed, len(self.parts), core.record_capacity, core.reward), self.seed)
         return True
 
-    def _core_like(self, seed: int, part_count: int, record_capacity: int) -> NativeBatch:
+    def _core_like(self, seed: int, part_count: int, record_capacity: int, reward: RewardFunction | None
+                   ) -> NativeBatch:
         return NativeBatch(self.config, self.restart, self.roles, self.num_worlds, seed, self.threads, self.world_ids,
-                           part_count, record_capacity)
+                           part_count, record_capacity, reward=reward)
 
     def __enter__(self) -> Self:
         return self
@@ -357,13 +364,14 @@ class Batch(ReadableWorlds):
         kept = ("config", "restart", "num_worlds", "seed", "threads", "world_ids", "roles")
         block, arrays = self._core.copy()
         return {**{name: getattr(self, name) for name in kept}, "part_seeds": [part.seed for part in self.parts],
-                "record_capacity": self._core.record_capacity, "block": block, "arrays": arrays}
+                "record_capacity": self._core.record_capacity, "reward": self._core.reward, "block": block,
+                "arrays": arrays}
 
     def __setstate__(self, state: dict) -> None:
-        block, arrays, part_seeds, capacity = (
-            state.pop(name) for name in ("block", "arrays", "part_seeds", "record_capacity"))
+        block, arrays, part_seeds, capacity, reward = (
+            state.pop(name) for name in ("block", "arrays", "part_seeds", "record_capacity", "reward"))
         self.__dict__.update(state)
-        self._open(self._core_like(self.seed, len(part_seeds), capacity), self.seed)
+        self._open(self._core_like(self.seed, len(part_seeds), capacity, reward), self.seed)
         for part, seed in zip(self.parts, part_seeds):
             part.seed = seed
         self._core.block[:] = block

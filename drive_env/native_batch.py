@@ -14,6 +14,7 @@ from .binding import check, ffi, lib, per_thread, table, text
 from .config import DriveConfig
 from .native import native_scenes
 from .native_config import native_config
+from .own_reward import RewardFunction
 from .roles import Roles
 
 ISA_VARIABLE = "DRIVE_ENV_ISA"
@@ -32,10 +33,12 @@ class NativeBatch:
         part_count: how many parts can be called separately.
         record_capacity: finished trials whose records a world can hold.
         arrays: arrays of the caller by name, or None; `allocate` checks them.
+        reward: rewards each step, or None: the config does.
 
     Attributes:
         handle: drv_batch pointer, NULL once it is freed.
         scenes, scene_handles: the scenes, and the core's form of each; `close` drops the second.
+        reward: the function that rewards each step, or None.
         num_agents, agents_per_world, observation_size: numbers of agents, and floats of one observation vector.
         block: (bytes,) uint8, the state of all worlds, one world after the other.
         table: name, type and shape of each shared array.
@@ -50,10 +53,10 @@ class NativeBatch:
 
     def __init__(self, config: DriveConfig, restart: str, roles: tuple[Roles, ...], num_worlds: int, seed: int,
                  threads: int, world_ids: npt.NDArray[np.int64], part_count: int,
-                 record_capacity: int = 0, arrays: Any = None) -> None:
+                 record_capacity: int = 0, arrays: Any = None, reward: RewardFunction | None = None) -> None:
         self.config, self.restart, self.roles = config, restart, roles
         self.num_worlds, self.world_ids, self.part_count = num_worlds, world_ids, part_count
-        self.record_capacity = record_capacity
+        self.record_capacity, self.reward = record_capacity, reward
         self.scenes = tuple(role.scene for role in roles)
         self.agents_per_world = config.agents_per_world or max(role.num_agents for role in roles)
         self._create(seed, threads)
@@ -72,7 +75,7 @@ class NativeBatch:
         setup = ffi.new("drv_batch_setup *", dict(
             config=native[0], num_worlds=num_worlds, agents_per_world=self.agents_per_world, scene_count=len(roles),
             scenes=scene_list, seed=seed, part_count=self.part_count, instruction_set=isa,
-            record_capacity=self.record_capacity,
+            record_capacity=self.record_capacity, own_reward=self.reward is not None,
             thread_count=min(threads, num_worlds + 1),  # + 1: with `step_async` the calling thread steps no world
             world_ids=ffi.from_buffer("int64_t[]", self.world_ids)))
         needs, out, message = ffi.new("drv_batch_needs *"), ffi.new("drv_batch **"), per_thread.message

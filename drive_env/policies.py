@@ -10,11 +10,9 @@ the policy in it.
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Callable
-from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +25,7 @@ from .drivers.controls import action_of_shares, check_controls
 from .drivers.random import sampled_actions
 from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
+from .imported import imported_function
 from .names import named_arguments
 from .trained import PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, bound, is_packaged, policy_of, read_policy
 
@@ -162,7 +161,7 @@ def resolved(policy: Policy) -> str | Act | TrainedPolicy:
     if (trained := _trained(policy)) is not None:
         return trained
     if isinstance(policy, str) and ":" in policy:
-        return _imported(policy)
+        return imported_function("policy", policy)
     if (callable(policy) or hasattr(policy, "for_batch")) and not isinstance(policy, os.PathLike):
         return policy
     names = ", ".join(map(repr, (*POLICIES, *PACKAGED)))
@@ -234,25 +233,6 @@ def _resetting(policy: Act, reset: Callable[[np.ndarray], Any]) -> Act:
         return policy(batch)
 
     return act
-
-
-def _imported(path: str) -> Act:
-    """The function of "package.module:name"; of a class, an instance that is made without arguments."""
-    module, _, name = path.partition(":")
-    if not module or not name:
-        raise ConfigError(f"policy is {path!r}; it must name a module and a function in it, as 'package.module:name'")
-    sys.path.insert(0, os.getcwd())  # a command does not search the working directory by itself
-    try:
-        found = reduce(getattr, name.split("."), importlib.import_module(module))
-        found = found() if inspect.isclass(found) else found
-    except Exception as error:  # anything that the user's module raises
-        raise ConfigError(f"policy is {path!r}, which cannot be imported: {type(error).__name__}: "
-                          f"{' '.join(str(error).split())}") from error
-    finally:
-        sys.path.remove(os.getcwd())
-    if not callable(found):
-        raise ConfigError(f"policy is {path!r}, which is {value_text(found)}; it must be a function")
-    return found
 
 
 def _of_checkpoint(path: str) -> TrainedPolicy:

@@ -75,7 +75,7 @@ def _integer_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     flags = ("present", "previous_present", "collision_onset", "offroad_onset", "goal_onset", "on_road_edge",
              "in_goal_since_start", "recorded", "had_goal", "had_collision", "had_offroad", "scored", "brakes_hard",
              "had_fault_by_bearing", "had_fault_by_bumper", "red_light_onset", "stop_sign_onset", "stopped_at_sign",
-             "had_red_light", "had_stop_sign", "coplayer", "record_coplayer", "script_crossed")
+             "had_red_light", "had_stop_sign", "coplayer", "record_coplayer", "script_crossed", "reward_is_due")
     of_trial = ("steps_driven", "lane_steps", "wrong_way_steps", "over_speed_steps", "hard_brakings", "sign_steps")
     return {
         "seed": ANY, "id": ANY, "overlapping": ANY,  # `checked_state` compares the last two
@@ -132,7 +132,8 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
     weights = {name: max(abs(weight), *map(abs, ranges_of[name])) for name, weight in config.reward.to_dict().items()}
     step_reward = 2 * apart_m * sum(weights.values())
     trial_reward = SUM_ROUNDING * steps * step_reward
-    metric = max(1.0, 4 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, jerk_mps3)
+    own_reward = SUM_ROUNDING * steps * lib.DRV_REWARD_LIMIT if core.reward else 0.0
+    metric = max(1.0, 4 * steps, distance_m, SPEED_LIMIT_MPS, trial_reward, own_reward, jerk_mps3)
 
     # The ranges, most of them by these numbers.
     roads_m = max(map(_length_of_roads_m, core.scenes))
@@ -156,7 +157,7 @@ def _float_ranges(core: NativeBatch) -> dict[str, tuple[float, float]]:
         "lane_offset_sum_m": (0.0, SUM_ROUNDING * steps * lib.DRV_LANE_REACH_M),
         "valid_action_sum": (0.0, float(steps)),
         "reward_weight": _both(max(weights.values())), "last_reward": _both(step_reward),
-        "trial_reward": _both(trial_reward),
+        "trial_reward": _both(trial_reward), "own_reward": _both(own_reward),
         "sideslip_rad": _both(math.pi / 2), "hidden": (min(0.0, *ends[0]), max(0.0, *ends[1])),
         "commanded_steering_rad": _both(steering_rad),
         "delayed_control": _both(max(max(-one.low, one.high) for one in action_dimensions(config))),

@@ -19,6 +19,7 @@ from .config import HIDDEN_PARAMETERS, DriveConfig
 from .errors import CallError, value_text
 from .native_batch import NativeBatch
 from .native_config import native_config
+from .own_reward import RewardFunction, rewards_of
 from .per_world import checked_ages, checked_mask, checked_seeds, is_one_seed
 from .roles import Roles
 from .scenes import Scene
@@ -110,6 +111,7 @@ class WorldRange:
         coplayer = _Optional("coplayers", "above 0")
 
     _core: NativeBatch
+    _reward: RewardFunction | None
     _is_open = False
     _index: int
     _action_form: tuple[np.dtype[Any], tuple[int, ...]]
@@ -118,6 +120,7 @@ class WorldRange:
         if not isinstance(core, NativeBatch):
             raise CallError(f"core is {value_text(core)}; a Batch makes its parts itself, as in Batch(parts=2).parts")
         self._core, self._is_open, self._index, self.seed = core, True, index, seed
+        self._reward = core.reward
         self.config, self.restart, self.scenes, self.roles = core.config, core.restart, core.scenes, core.roles
         self.agents_per_world, self.observation_size = core.agents_per_world, core.observation_size
 
@@ -181,11 +184,14 @@ class WorldRange:
             ActionError: the action of a driving agent is not finite or out of range, or the array has the wrong
                 shape or type. No world has advanced.
             CallError: before `reset`, after `close`, while a step is in flight, or where the caller must first call
-                `reset(worlds=mask)`.
+                `reset(worlds=mask)`. Or the function `reward` of the batch returned no rewards that fit: the worlds
+                have advanced, and `reset` must follow, as after any exception of that function.
         """
         pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
         message = per_thread.message
         check(lib.drv_batch_step(self._core.handle, self._index, pointer, message), message)
+        if self._reward is not None:
+            self._reward_step(self._reward)
 
     def step_async(self, actions: npt.ArrayLike) -> None:
         """Starts a step on worker threads and returns; `wait` blocks until it is complete.
@@ -208,10 +214,17 @@ class WorldRange:
         """Completes the step that `step_async` started in this or another thread; the calling thread steps worlds, too.
 
         Raises:
-            CallError: no step is in flight, or the batch is closed.
+            CallError: no step is in flight, the batch is closed, or, as from `step`, the rewards do not fit.
         """
         message = per_thread.message
         check(lib.drv_batch_wait(self._core.handle, self._index, message), message)
+        if self._reward is not None:
+            self._reward_step(self._reward)
+
+    @property
+    def has_own_reward(self) -> bool:
+        """Whether `Batch(reward=...)` computes the rewards."""
+        return self._reward is not None
 
     @property
     def hidden(self) -> dict[str, npt.NDArray[np.float32]]:
@@ -271,6 +284,12 @@ class WorldRange:
         buffer = ffi.from_buffer(out)
         check(lib.drv_batch_restart_observations(self._core.handle, self._index, buffer, message), message)
         return out
+
+    def _reward_step(self, reward: RewardFunction) -> None:
+        """Replaces the rewards of the step that has just ended by those that the function returns."""
+        rewards, message = rewards_of(reward, self), per_thread.message
+        check(lib.drv_batch_reward(self._core.handle, self._index, ffi.from_buffer("float[]", rewards), message),
+              message)
 
     def _pointer_to(self, actions):
         """A pointer to actions in the form of the bound array; the core copies them before a step begins."""

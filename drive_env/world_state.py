@@ -50,6 +50,7 @@ class ReadableWorlds(WorldRange):
         each agent of the world goal_m ((agents, 2) float32), outcome (uint8, index into `OUTCOMES`, 0 while undecided)
         and had_goal, had_collision, had_offroad (bool), and with `DriveConfig(traffic_controls=True)` had_red_light and
         had_stop_sign; `reward_<term>` (float32), the sum over this trial of each reward term that reports have; with
+        `Batch(reward=...)` own_reward (float32), the sum over this trial of what that function returned; with
         `on_goal` "next" or "respawn" goals_reached (int32); with "respawn" also respawns (int32, how often it has
         appeared at another start) and start_of (int32, the agent whose start, goal and route in the scene it has: its
         own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the heading of the
@@ -84,6 +85,7 @@ class ReadableWorlds(WorldRange):
             agents |= {name: state[f"{name}_steps"] > 0 for name in ("blind", "braking")}
         terms = reward_metrics(self.config)
         agents |= dict(zip(terms, state["trial_reward"].reshape(-1, len(terms)).T.copy(), strict=True))
+        agents |= {"own_reward": state["own_reward"]} if self.has_own_reward else {}
         count = len(self.roles[state["scene_index"][0]].scripts.vehicle)
         scripts = {"script_frame": state["script_frame"][:count].copy()} if count else {}
         return {"episode": int(state["episode"][0]), "trial": int(state["trial"][0]),

@@ -11,13 +11,14 @@ ROOT = Path(drive_env.__file__).parent
 
 LAYERS = (
     ("errors", "machine", "version"),
-    ("names",),
+    ("imported", "names"),
     ("binding", "config", "fields"),
     ("action_array", "arrays", "native_config", "per_world"),
     ("scenes",),
     ("roles",),
     ("expert_actions", "native"),
-    ("action_space", "dict_observation", "index_observations", "layout", "native_batch", "routes", "spaces"),
+    ("action_space", "dict_observation", "index_observations", "layout", "native_batch", "own_reward", "routes",
+     "spaces"),
     ("reports", "state", "state_ranges", "sub_batch", "trial_records", "world_range", "world_state"),
     ("batch",),
     ("drivers", "tasks", "trained"),

@@ -62,7 +62,7 @@ def open_batches(env: EnvConfig, scenes: list[Scene], ranks: Ranks, seed: int,
     for group in range(groups):
         start = ranks.rank * local_worlds + group * num_worlds
         options = {"scenes": scenes, "num_worlds": num_worlds, "config": env.drive, "seed": seed,
-                   "threads": env.threads, "world_ids": range(start, start + num_worlds)}
+                   "threads": env.threads, "world_ids": range(start, start + num_worlds), "reward": env.reward_function}
         if ranks.device.type == "cuda":
             # Pinned memory is allocated before the batch that writes into it, with the shapes of a batch of one world.
             with Batch(**{**options, "num_worlds": 1, "world_ids": None}) as like:

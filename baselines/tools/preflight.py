@@ -129,7 +129,8 @@ def check_copy_rate(ranks: Ranks) -> Finding:
 
 def check_env_rate(config: EnvConfig, seconds: float = 1.0) -> Finding:
     """The rate of the env with constant random actions, reported only."""
-    with Batch(scenes_of(config), num_worlds=config.num_worlds, config=config.drive, threads=config.threads) as batch:
+    with Batch(scenes_of(config), num_worlds=config.num_worlds, config=config.drive, threads=config.threads,
+               reward=config.reward_function) as batch:
         act = policy_maker("random")(batch)
         batch.reset()
         actions = act(batch)

@@ -17,6 +17,7 @@ from ..config import ConfigSource, config_over
 from ..drivers.controls import hand_action
 from ..errors import ActionError, CallError, ConfigError, checked_int, value_text
 from ..names import named_arguments
+from ..own_reward import RewardFunction
 from ..per_world import SEED_LIMIT
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
@@ -43,6 +44,7 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
             `DriveConfig`. The registered ids set it.
+        reward: as for `Batch`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -52,9 +54,11 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
 
     @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
-                 dict_observations: bool = False, defaults: ConfigSource | None = None) -> None:
+                 dict_observations: bool = False, defaults: ConfigSource | None = None,
+                 reward: RewardFunction | str | None = None) -> None:
         config = one_agent_config(config_over(defaults, config))
-        self.batch = Batch(scenes, num_worlds=1, config=config, seed=None, threads=1, restart="caller")
+        self.batch = Batch(scenes, num_worlds=1, config=config, seed=None, threads=1, restart="caller",
+                           reward=reward)
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
@@ -189,6 +193,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
             `DriveConfig`. The registered ids set it.
+        reward: as for `Batch`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -198,7 +203,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  render_mode: str | None = None, max_episode_steps: None = None, dict_observations: bool = False,
-                 defaults: ConfigSource | None = None) -> None:
+                 defaults: ConfigSource | None = None, reward: RewardFunction | str | None = None) -> None:
         # Arguments.
         num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
@@ -220,7 +225,7 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         self.num_envs = num_envs
         self.batch = Batch(
             scenes, num_worlds=num_envs, config=one_agent_config(config_over(defaults, config)), seed=None,
-            threads=threads, world_ids=np.zeros(num_envs, np.int64),
+            threads=threads, world_ids=np.zeros(num_envs, np.int64), reward=reward,
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
         # What Gymnasium reads of a vector env.

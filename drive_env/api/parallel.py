@@ -20,6 +20,7 @@ from ..binding import lib
 from ..config import ConfigSource, DriveConfig, adapter_config
 from ..errors import CallError, ConfigError, checked_int, value_text
 from ..names import named_arguments
+from ..own_reward import RewardFunction
 from ..render.screen import RENDER_MODES, Screen
 from ..scenes import Scenes
 from ..spaces import action_space, observation_space
@@ -31,33 +32,34 @@ from .observation_form import Observation, ObservationForm
 @named_arguments
 def parallel_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True, max_cycles: int | None = None,
-                 dict_observations: bool = False) -> DriveParallelEnv:
+                 dict_observations: bool = False, reward: RewardFunction | str | None = None) -> DriveParallelEnv:
     """The PettingZoo env of one world; see `DriveParallelEnv`.
 
     Args:
-        scenes, config, render_mode, finished, copy, dict_observations: as for `DriveParallelEnv`.
+        scenes, config, render_mode, finished, copy, dict_observations, reward: as for `DriveParallelEnv`.
         max_cycles: PettingZoo's name for the driving steps of an episode of one trial, `config.trial_steps`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
     return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy,
-                            dict_observations)
+                            dict_observations, reward)
 
 
 @named_arguments
 def aec_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
             finished: str = "leave", copy: bool = True, max_cycles: int | None = None,
-            dict_observations: bool = False) -> AECEnv:
+            dict_observations: bool = False, reward: RewardFunction | str | None = None) -> AECEnv:
     """`parallel_env` in PettingZoo's AEC API: agents act in turn, and the world advances once all have acted.
 
     Args:
-        scenes, config, render_mode, finished, copy, max_cycles, dict_observations: as for `parallel_env`.
+        scenes, config, render_mode, finished, copy, max_cycles, dict_observations, reward: as for `parallel_env`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
-    return parallel_to_aec(parallel_env(scenes, config, render_mode, finished, copy, max_cycles, dict_observations))
+    return parallel_to_aec(parallel_env(scenes, config, render_mode, finished, copy, max_cycles, dict_observations,
+                                        reward))
 
 
 env = aec_env
@@ -98,6 +100,7 @@ class DriveParallelEnv(ParallelEnv):
             raised then, for libraries that need a constant set of agents.
         copy: whether observations are copies; with False they are views that the next call overwrites.
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
+        reward: as for `Batch`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -107,14 +110,16 @@ class DriveParallelEnv(ParallelEnv):
 
     @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
-                 finished: str = "leave", copy: bool = True, dict_observations: bool = False) -> None:
+                 finished: str = "leave", copy: bool = True, dict_observations: bool = False,
+                 reward: RewardFunction | str | None = None) -> None:
         if not isinstance(finished, str) or finished not in ("leave", "wait"):
             raise ConfigError(f"finished is {value_text(finished)}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
             raise ConfigError(f"copy is {value_text(copy)}; it must be True or False")
         self.finished = finished
         self.copy = copy
-        self.batch = Batch(scenes, num_worlds=1, config=adapter_config(config), seed=None, threads=1, restart="caller")
+        self.batch = Batch(scenes, num_worlds=1, config=adapter_config(config), seed=None, threads=1, restart="caller",
+                           reward=reward)
         self.render_mode = render_mode
         self._screen = Screen(self.batch, render_mode)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}

@@ -12,6 +12,7 @@ from ..batch import WORLD_LIMIT, Batch
 from ..config import ConfigSource, adapter_config
 from ..errors import ActionError, CallError, ConfigError, MissingExtraError, checked_int, value_text
 from ..names import named_arguments
+from ..own_reward import RewardFunction
 from ..per_world import SEED_LIMIT
 from ..render.screen import Screen
 from ..scenes import Scenes
@@ -60,6 +61,7 @@ class DriveVecEnv(VecEnv):
         render_mode: None, or "rgb_array": `render` returns one picture of all worlds (extra [render]).
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays;
             they are for "MultiInputPolicy".
+        reward: as for `Batch`.
 
     Attributes:
         batch: the `Batch`; after the end of an episode its arrays hold the start of the next one.
@@ -74,7 +76,7 @@ class DriveVecEnv(VecEnv):
     @named_arguments
     def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
                  threads: int = 0, agents: str = "ego", render_mode: str | None = None,
-                 dict_observations: bool = False) -> None:
+                 dict_observations: bool = False, reward: RewardFunction | str | None = None) -> None:
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
         if not isinstance(agents, str) or agents not in ("ego", "all"):
             raise ConfigError(f"agents is {value_text(agents)}; it must be 'ego' or 'all'")
@@ -83,7 +85,7 @@ class DriveVecEnv(VecEnv):
         config = one_agent_config(config, "agents='all'") if agents == "ego" else adapter_config(config)
         self.agents = agents
         self.batch = Batch(scenes, num_worlds=num_worlds, config=config, seed=None, threads=threads,
-                           world_ids=np.zeros(num_worlds, np.int64), restart="caller")
+                           world_ids=np.zeros(num_worlds, np.int64), restart="caller", reward=reward)
         self._screens = [Screen(self.batch, render_mode, world) for world in range(num_worlds)]
         self._envs = [SubEnv(self, index) for index in range(self.batch.num_agents)]
         self._render_mode = render_mode

@@ -165,7 +165,7 @@ def _header(recording: RecordedTrials) -> dict:
     config, own = recording.config, own_features(recording.layout)
     return {
         "config": {name: value for name, value in flat_values(config).items() if name in CONFIG_FIELDS},
-        "terms": REWARD_TERMS, "rewarded": recording.rewarded,
+        "terms": REWARD_TERMS, "rewarded": recording.rewarded, "has_own_reward": recording.has_own_reward,
         "drawn_terms": _drawn_terms(config), "hidden": varied_parameters(config.hidden),
         "disturbances": {name: 1 << DISTURBANCES.index(name) for name in disturbances_of(config)},
         "controls": [{"name": one.name, "unit": one.unit} for one in action_dimensions(config)],

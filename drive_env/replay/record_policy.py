@@ -8,6 +8,7 @@ from ..batch import Batch
 from ..config import ConfigSource
 from ..errors import checked_int, checked_path
 from ..names import named_arguments
+from ..own_reward import RewardFunction
 from ..playing import Progress, actor, play_trials
 from ..policies import Policy, config_of_episode, config_or_trained, resolved
 from ..scenes import Scenes
@@ -17,7 +18,8 @@ from .recording import Recording
 
 @named_arguments
 def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSource | None = None, seed: int = 0,
-           episodes: int = 1, progress: Progress | None = None) -> Recording:
+           episodes: int = 1, progress: Progress | None = None, reward: RewardFunction | str | None = None
+           ) -> Recording:
     """Runs a policy in one world and records it; `save_html` of the result writes the replay page.
 
     Args:
@@ -30,6 +32,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
         seed: of the first episode and of the random policy.
         episodes: number of episodes.
         progress: called after every step with the steps done and the largest possible number of steps.
+        reward: as for `Batch`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -38,7 +41,7 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
     policy = resolved(policy)
     config = config_or_trained(config, policy)
     episodes = checked_int("episodes", episodes, 1, 1_000_000)
-    with Batch(scenes, config=config, seed=seed, threads=1) as batch:
+    with Batch(scenes, config=config, seed=seed, threads=1, reward=reward) as batch:
         act, recorder = actor(batch, policy, seed), Recorder(batch)
         batch.reset()
         recorder.capture()
@@ -50,11 +53,11 @@ def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSourc
 @named_arguments
 def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane", trials: int | None = None,
                  seed: int = 0, agents: int | None = None, config: ConfigSource | None = None,
-                 progress: Progress | None = None) -> Recording:
+                 progress: Progress | None = None, reward: RewardFunction | str | None = None) -> Recording:
     """Runs one episode and writes its replay page.
 
     Args:
-        scenes, policy, seed, progress: as for `record`.
+        scenes, policy, seed, progress, reward: as for `record`.
         path: of the page; it ends in .html or .htm.
         trials: number of trials of the episode; None: `max_trials` of the config, which is that of the training for a
             trained policy without a `config`.
@@ -66,6 +69,7 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
     """
     path = checked_path(path, (".html", ".htm"))
     policy = resolved(policy)
-    recording = record(scenes, policy, config_of_episode(config, policy, trials, agents), seed, progress=progress)
+    config = config_of_episode(config, policy, trials, agents)
+    recording = record(scenes, policy, config, seed, progress=progress, reward=reward)
     recording.save_html(path)
     return recording

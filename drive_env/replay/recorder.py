@@ -83,6 +83,7 @@ class Recorder:
         check_is_whole(batch)
         self.batch, self.world = batch, checked_int("world", world, 0, batch.num_worlds - 1)
         self._layout = batch.observation_layout()
+        self._reward_sums = ("own_reward",) if batch.has_own_reward else reward_metrics(batch.config)
         self._own = np.array([feature.offset for feature in own_features(self._layout)])
         places = np.arange(batch.observation_size)
         self._sets = np.concatenate([places[:0], *(places[one.slice] for one in set_features(self._layout))])
@@ -125,7 +126,7 @@ class Recorder:
             raise CallError(
                 "no start of a trial was captured; call capture after reset, then after every step")
         return Recording(self.batch.config, self._layout, tuple(self._roles),
-                         tuple(trial.finished() for trial in self._trials))
+                         tuple(trial.finished() for trial in self._trials), self.batch.has_own_reward)
 
     def _opens_trial(self, agents):
         """Whether the observations are the first of a trial: those of a reset, or of a restart step.
@@ -158,7 +159,7 @@ class Recorder:
             x_m=vehicles["x_m"], y_m=vehicles["y_m"], z_m=vehicles["z_m"], heading_rad=vehicles["heading_rad"],
             speed_mps=vehicles["speed_mps"], present=vehicles["present"], follows_log=vehicles["follows_log"],
             actions=actions.astype(np.float32), rewards=batch.rewards[agents].copy(),
-            reward_sums=np.stack([state[metric][:count] for metric in reward_metrics(batch.config)], axis=1),
+            reward_sums=np.stack([state[name][:count] for name in self._reward_sums], axis=1),
             events=events,
             flags=np.stack([getattr(batch, name)[agents] for name in FLAGS]),
             outcome=batch.outcome[agents].copy(), own=observations[:, self._own], sets=observations[:, self._sets],

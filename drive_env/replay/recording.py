@@ -18,6 +18,7 @@ class Recording(RecordedTrials):
         config, layout: of the recorded batch.
         roles: the agent roles of each recorded scene.
         trials: in chronological order.
+        has_own_reward: whether `Batch(reward=...)` computed the rewards.
     """
 
     def html(self, title: str | None = None) -> str:

@@ -18,6 +18,9 @@ FLAGS = ("terminations", "truncations", "trial_ended", "truncation", "invalid_st
 EVENTS = ("goal", "collision", "offroad", "red_light", "stop_sign")
 """The rewarded events, in the order of the reward terms; the last two exist with `traffic_controls`."""
 
+OWN_REWARD = "own"
+"""The only term of a reward that `Batch(reward=...)` computes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -95,6 +98,7 @@ class RecordedTrials:
     layout: dict[str, Feature]
     roles: tuple[Roles, ...]
     trials: tuple[Trial, ...]
+    has_own_reward: bool = False
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -103,7 +107,12 @@ class RecordedTrials:
 
     @property
     def rewarded(self) -> tuple[str, ...]:
-        """Those of `REWARD_TERMS` that the reward has: the terms of every config, and others with a weight or range."""
+        """The terms of the reward: those of `REWARD_TERMS` that every config has, and others with a weight or range.
+
+        With `has_own_reward` it is `OWN_REWARD` alone.
+        """
+        if self.has_own_reward:
+            return (OWN_REWARD,)
         return tuple(metric.removeprefix("reward_") for metric in reward_metrics(self.config))
 
 

@@ -34,10 +34,14 @@ DRIVES, STOPPED = 0, 1
 """Values of `status`."""
 
 
-def make(seed=3, scenes=SCENES, **options):
+def doubled(batch):
+    return 2 * batch.rewards
+
+
+def make(seed=3, scenes=SCENES, function=None, **options):
     changes = {name: options.pop(name) for name in DriveConfig.__dataclass_fields__ if name in options}
     return Batch(scenes, num_worlds=options.pop("num_worlds", 4), config=CONFIG.replace(**changes), seed=seed,
-                 threads=1, trial_records=options.pop("trial_records", 2), **options)
+                 threads=1, trial_records=options.pop("trial_records", 2), reward=function, **options)
 
 
 def rollout(batch, steps, seed=0):
@@ -258,6 +262,8 @@ ARRAYS_OF_OPTIONS = {
     "script_crossed": {"scenes": [generate_scene("gates")], "coplayers": 0},
     "respawns": {"on_goal": "respawn"},
     "start_of": {"on_goal": "respawn"},
+    "own_reward": {"function": doubled},
+    "reward_is_due": {"function": doubled},
     "all others": {"others": "idm", "idm_lane_changes": True, "agents_per_world": 3, "dynamics": "single_track",
                    "on_goal": "next", "disturbances": {"partner_blindness": 1.0, "phantom_braking": 1.0},
                    "scenes": RAISED}}

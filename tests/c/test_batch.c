@@ -516,6 +516,41 @@ TEST(with_restart_by_the_caller_a_step_after_the_episode_is_refused) {
 
 /* ---- the state block holds the whole state ---- */
 
+TEST(a_step_is_rewarded_once_and_before_the_next_one) {
+    batch_fixture test;
+    set_up_scene(&test, small_config(), 1);
+    test.setup.own_reward = 1;
+    set_up_batch(&test);
+    float rewards[WORLDS * SMALL_AGENTS];
+    for (int32_t i = 0; i < WORLDS * SMALL_AGENTS; i++) rewards[i] = (float)i;
+    reset_batch(&test);
+    act(&test, COAST, STRAIGHT);
+    step_batch(&test);
+    CHECK(drv_batch_step(test.batch, DRV_WHOLE_BATCH, NULL, test.message) == DRV_ERROR_CALL &&
+              strstr(test.message, "the last step of world 0 has no reward"), "%s", test.message);
+    for (int again = 0; again < 2; again++) {
+        CHECK(drv_batch_reward(test.batch, DRV_WHOLE_BATCH, rewards, test.message) == DRV_OK, "%s", test.message);
+        for (int32_t i = 0; i < WORLDS * SMALL_AGENTS; i++) {
+            CHECK(test.arrays.rewards[i] == (float)i, "agent %d: %g", i, (double)test.arrays.rewards[i]);
+            rewards[i] = NAN; /* not read once the step is rewarded */
+        }
+    }
+    step_batch(&test);
+    CHECK(drv_batch_reward(test.batch, DRV_WHOLE_BATCH, rewards, test.message) == DRV_ERROR_CALL &&
+              strstr(test.message, "the reward of agent 0 is"), "%s", test.message);
+    tear_down(&test);
+}
+
+TEST(a_batch_that_rewards_its_steps_itself_takes_no_rewards) {
+    batch_fixture test;
+    set_up(&test, small_config(), 1);
+    reset_batch(&test);
+    const float rewards[WORLDS * SMALL_AGENTS] = {0.0f};
+    CHECK(drv_batch_reward(test.batch, DRV_WHOLE_BATCH, rewards, test.message) == DRV_ERROR_CALL &&
+              strstr(test.message, "own_reward"), "%s", test.message);
+    tear_down(&test);
+}
+
 TEST(a_copy_of_the_block_continues_like_the_original) {
     batch_fixture one, other;
     test_rng rng = {71};

@@ -196,7 +196,8 @@ static void begin_rollout(rollout *run, drv_config config) {
                                     config.max_goals > 0);
     const int64_t ids[NUM_WORLDS] = {0, 1, 2};
     const drv_batch_setup setup = {.config = config, .num_worlds = NUM_WORLDS, .agents_per_world = SMALL_AGENTS + 1,
-                                   .record_capacity = 3, .scene_count = SCENES, .scenes = run->scenes,
+                                   .record_capacity = 3, .own_reward = config.on_goal == DRV_RESPAWN,
+                                   .scene_count = SCENES, .scenes = run->scenes,
                                    .world_ids = ids, .seed = 3, .thread_count = 1};
     drv_batch_needs needs;
     char message[DRV_MESSAGE_BYTES];
@@ -316,6 +317,10 @@ static void check_steps(drv_config config, uint64_t seed, int32_t steps) {
             if (space.type == DRV_DISCRETE) run.batch->actions.bin[i] = rng_below(&rng, space.count);
             else run.batch->actions.share[i] = (float)rng_between(&rng, -1.0, 1.0);
         for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&run, world);
+        if (run.batch->sizes.own_agents == 0) continue;
+        float rewards[NUM_WORLDS * (SMALL_AGENTS + 1)];
+        for (int32_t i = 0; i < run.batch->needs.num_agents; i++) rewards[i] = 0.5f;
+        CHECK(drv_batch_reward(run.batch, DRV_WHOLE_BATCH, rewards, message) == DRV_OK, "%s", message);
     }
     end_rollout(&run);
 }

@@ -107,6 +107,22 @@ def test_a_seed_is_used_once_and_worlds_without_one_differ():
     assert env.seed() == first
 
 
+@pytest.mark.parametrize("agents", ("ego", "all"))
+def test_rewards_are_those_of_a_function_also_in_the_step_that_ends_an_episode(agents):
+    def reward(batch):
+        return np.arange(1, batch.num_agents + 1) / 64
+
+    env = DriveVecEnv(TOWNS, num_worlds=2, config=SHORT, agents=agents, reward=reward)
+    env.reset()
+    rng, ended = np.random.default_rng(0), 0
+    for _ in range(60):
+        _, rewards, dones, infos = env.step(rng.integers(91, size=env.num_envs))
+        acted = ~np.array([info["invalid_step"] for info in infos])
+        np.testing.assert_array_equal(rewards, np.where(acted, reward(env.batch), 0).astype(np.float32))
+        ended += (dones & acted).sum()
+    assert ended > 0
+
+
 def test_with_all_agents_only_the_world_s_episode_ends_an_env():
     config = SHORT.replace(trial_steps=60, max_trials=2)
     # The batch that the envs should behave like: same seeds, and reset by the caller.

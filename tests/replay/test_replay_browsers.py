@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bare_scene import THROTTLE, bare_scene, drive, started
+from bare_scene import COAST, THROTTLE, bare_scene, drive, started
 from opened_page import DESKTOP, PHONE, Opened
 from overpass import overpass
 from scripted_scenes import BRAKE_ACTION, batch_of, driver, listed, log_replay, stage
@@ -72,6 +72,26 @@ def test_it_shows(chromium, tmp_path, make):
     page.run("replay.selectAgent(-1)")
     page.rest()
     assert page.text("#panel h2") == "Outcomes"
+    assert page.console() == []
+
+
+def test_the_reward_of_a_function_is_the_only_row_of_the_table(chromium, tmp_path):
+    """It rewards each step with 0.25, a collision too, whatever weight the config has for it."""
+    scene = bare_scene([(0.0, 0.0, 0.0), (8.0, 0.0, 0.0)], speeds=[10.0, 0.0])
+    recording = record(scene, lambda batch: np.full(batch.num_agents, COAST), {"trial_steps": 8},
+                       reward=lambda batch: np.full(batch.num_agents, 0.25))
+    page = opened(chromium, tmp_path, recording)
+    page.run("replay.selectAgent(0); replay.goTo(3)")
+    page.rest()
+    rows = page.run("""
+        const tables = [...document.querySelectorAll("#panel table")];
+        const table = tables.find((one) => one.caption.textContent === "Reward by term");
+        return [...table.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+    """)
+    assert rows == [["own", "+0.250", "+0.750"], ["sum", "+0.250", "+0.750"]]
+    page.run("replay.goTo(8)")
+    page.rest()
+    assert page.text(".events li span").lower() == "collision with agent_1"
     assert page.console() == []
 
 

@@ -31,9 +31,14 @@ def choose(observations: npt.NDArray[np.float32], rng: np.random.Generator) -> n
     return rng.integers(0, 91, len(observations))
 
 
+def own_reward(batch: Batch) -> npt.NDArray[np.float32]:
+    doubled: npt.NDArray[np.float32] = batch.rewards * np.float32(2.0)
+    return doubled
+
+
 def collect(scenes: Scenes, config: DriveConfig, steps: int) -> dict[str, MetricValue]:
     rng = np.random.default_rng(0)
-    with Batch(scenes, num_worlds=2, config=config, seed=3, threads=1) as batch:
+    with Batch(scenes, num_worlds=2, config=config, seed=3, threads=1, reward=own_reward) as batch:
         batch.reset(seed=[1, 2])
         for _ in range(steps):
             batch.actions[:] = choose(batch.observations, rng)
@@ -66,7 +71,7 @@ def overlap(scenes: Scenes, config: DriveConfig, steps: int) -> float:
 
 
 def play_agents(scene: Scene) -> float:
-    env = parallel_env(scene, DriveConfig(trial_steps=10))
+    env = parallel_env(scene, DriveConfig(trial_steps=10), reward=own_reward)
     observations, _ = env.reset(seed=0)
     assert set(observations) == set(env.agents)
     total = 0.0

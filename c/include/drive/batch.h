@@ -75,6 +75,7 @@ typedef struct drv_batch_setup {
     uint64_t seed;
     int32_t thread_count; /* the caller's own thread included */
     int32_t record_capacity; /* finished trials whose records a world holds until they are taken; 0: it holds none */
+    int32_t own_reward;   /* 1: the caller rewards each step, by drv_batch_reward */
     int32_t part_count;   /* parts that can be called separately, at most one per world; 0: only the whole batch */
     const char *instruction_set; /* as drv_batch_instruction_set returns it; NULL: the fastest one supported */
 } drv_batch_setup;
@@ -169,6 +170,11 @@ drv_status drv_batch_step(drv_batch *batch, int32_t part, const void *actions, c
 drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *actions, char *message);
 /* Completes the step in flight. Any thread may call it, and steps some of the remaining worlds itself. */
 drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
+/* Replaces the rewards of the step that has just ended, with own_reward only. `rewards` has one number per agent; those
+ * of agents with `invalid_step` are not read, and stay 0. Trials that the step ended are then added to the metrics. The
+ * next step returns an error until either this call or a reset has followed each step. Observations keep the reward of
+ * the config. Changes nothing unless it returns DRV_OK. */
+drv_status drv_batch_reward(drv_batch *batch, int32_t part, const float *rewards, char *message);
 /* Writes the observation with which each waiting agent will start the next trial of its episode; zeros for other
  * agents, and in the last trial. observation_size floats per agent, or half floats if observations are. */
 drv_status drv_batch_restart_observations(drv_batch *batch, int32_t part, void *out, char *message);

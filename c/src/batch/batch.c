@@ -91,6 +91,11 @@ static drv_status check_can_step(const drv_part *part, char *message) {
             return drv_fail(message, DRV_ERROR_CALL,
                             "the episode of world %d has ended and restart is \"caller\"; reset the world before the "
                             "next step", i);
+    for (int32_t i = 0; batch->sizes.own_agents > 0 && i < part->num_worlds; i++)
+        if (*world_in(part, i).reward_is_due)
+            return drv_fail(message, DRV_ERROR_CALL,
+                            "the last step of world %d has no reward, since the function that rewards it has not "
+                            "returned one; call reset before the next step", i);
     return DRV_OK;
 }
 
@@ -157,6 +162,44 @@ drv_status drv_batch_wait(drv_batch *batch, int32_t index, char *message) {
     drv_pool_end(batch->pool, part->number);
     drv_batch_leave(part);
     return DRV_OK;
+}
+
+/* ---- rewards of the caller ---- */
+
+static drv_status check_rewards(const drv_part *part, const float *rewards, char *message) {
+    const drv_batch *batch = part->batch;
+    if (batch->sizes.own_agents == 0)
+        return drv_fail(message, DRV_ERROR_CALL, "the batch was made with own_reward 0; it must be 1 to reward steps");
+    const int32_t agents = batch->sizes.agents;
+    for (int32_t i = 0; i < part->num_worlds; i++) {
+        const drv_world world = world_in(part, i);
+        for (int32_t agent = 0; *world.reward_is_due && agent < agents; agent++) {
+            const float found = rewards[i * agents + agent];
+            const bool is_in_range = found >= -(float)DRV_REWARD_LIMIT && found <= (float)DRV_REWARD_LIMIT;
+            if (!world.out.invalid_step[agent] && !is_in_range)
+                return drv_fail(message, DRV_ERROR_CALL, "the reward of agent %d is %g; it must be from %d to %d",
+                                i * agents + agent, (double)found, -DRV_REWARD_LIMIT, DRV_REWARD_LIMIT);
+        }
+    }
+    return DRV_OK;
+}
+
+static void reward_world(void *context, int32_t index, int32_t worker) {
+    const drv_part *part = context;
+    const drv_batch *batch = part->batch;
+    drv_world world = world_in(part, index);
+    batch->kernels->reward_replace(&world, part->rewards + index * batch->sizes.agents,
+                                   &batch->workers[worker].scratch);
+}
+
+drv_status drv_batch_reward(drv_batch *batch, int32_t index, const float *rewards, char *message) {
+    drv_part *part = drv_batch_enter(batch, index, message);
+    if (!part) return DRV_ERROR_CALL;
+    part->rewards = rewards;
+    const drv_status status = check_rewards(part, rewards, message);
+    if (status == DRV_OK) drv_pool_run(batch->pool, part->number, reward_world, part, part->num_worlds);
+    drv_batch_leave(part);
+    return status;
 }
 
 /* ---- restart observations ---- */

@@ -41,6 +41,7 @@ typedef struct drv_part {
     const uint64_t *seeds; /* NULL: next episode */
     const int32_t *ages;   /* NULL: none */
     uint8_t *restart_out;
+    const float *rewards; /* one per agent */
 } drv_part;
 
 struct drv_batch {

@@ -21,9 +21,6 @@ static const uint64_t block_limit_bytes = (uint64_t)1 << 40;
 
 /* ---- config ---- */
 
-/* Largest size of a weight: sums of rewards over a trial stay far within the range of float32. */
-enum { reward_limit = 1000000 };
-
 static const drv_config_field config_fields[] = {
 #define X(type, name, letter, low, high, none, choices) \
     {#name, letter, choices, low, high, none, (int32_t)offsetof(drv_config, name)},
@@ -36,10 +33,10 @@ static const drv_config_field config_fields[] = {
     DRV_HIDDEN(X)
 #undef X
 #define X(symbol, name, weight, when, shown) \
-    {#weight, "f4", "", -reward_limit, reward_limit, NAN, (int32_t)offsetof(drv_config, weight)},                 \
-    {"range_" #weight "_low", "f4", "", -reward_limit, reward_limit, 0,                                           \
+    {#weight, "f4", "", -DRV_REWARD_LIMIT, DRV_REWARD_LIMIT, NAN, (int32_t)offsetof(drv_config, weight)},         \
+    {"range_" #weight "_low", "f4", "", -DRV_REWARD_LIMIT, DRV_REWARD_LIMIT, 0,                                   \
      (int32_t)offsetof(drv_config, range_##weight##_low)},                                                        \
-    {"range_" #weight "_high", "f4", "", -reward_limit, reward_limit, 0,                                          \
+    {"range_" #weight "_high", "f4", "", -DRV_REWARD_LIMIT, DRV_REWARD_LIMIT, 0,                                  \
      (int32_t)offsetof(drv_config, range_##weight##_high)},
     DRV_REWARD_TERMS(X)
 #undef X
@@ -267,6 +264,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
                        .coplayer_agents = setup->config.coplayers > 0.0f ? setup->agents_per_world : 0,
                        .mask_agents = setup->config.action_mask ? setup->agents_per_world : 0,
+                       .own_agents = setup->own_reward ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
                        .next_goals = has_goal_lanes ? setup->agents_per_world : 0,
                        .counted_goals = has_goal_lanes || respawns ? setup->agents_per_world : 0,

@@ -15,6 +15,8 @@ typedef struct drv_kernels {
     void (*rewind)(drv_world *world, drv_scratch *scratch);
     /* runs all phases of one step; adds their times to phase_ns where it is not NULL */
     void (*step_world)(drv_world *world, drv_scratch *scratch, int64_t *phase_ns);
+    /* replaces the rewards of a step by the caller's, one per agent of the world */
+    void (*reward_replace)(drv_world *world, const float *rewards, drv_scratch *scratch);
     /* runs the phases of a step that write observations */
     void (*observe_world)(drv_world *world, drv_scratch *scratch);
     void (*observe_agents)(const drv_world *world, const uint8_t *chosen, drv_scratch *scratch,

@@ -72,6 +72,7 @@ const drv_kernels DRV_KERNELS_OF_ISA = {
     .open_episode = drv_trial_open_episode,
     .rewind = drv_trial_rewind,
     .step_world = step_world,
+    .reward_replace = drv_reward_replace,
     .observe_world = observe_world,
     .observe_agents = drv_observe_agents,
     .expert_write = drv_expert_write,

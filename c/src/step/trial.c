@@ -69,6 +69,7 @@ static void begin_trial(drv_world *world, drv_scratch *scratch) {
         world->had_goal[agent] = world->had_collision[agent] = world->had_offroad[agent] = world->scored[agent] = 0;
     }
     for (int32_t i = 0; i < world->sizes.agents * world->sizes.terms; i++) world->trial_reward[i] = 0.0f;
+    drv_reward_begin(world);
 
     /* what the trial draws and measures: starts before goals, and heights before events, which need them */
     drv_respawn_begin(world);

@@ -6,6 +6,7 @@ const DIVERGED_M = 1;
 const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
 const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
 const ACTION_HINT = "share of the limit, in the action just taken; to the left is positive";
+const OWN_REWARD_HINT = "what the function returned that was given as Batch(reward=...)";
 const DISTURBANCE_HINT = "a disturbance: it changes what the agent observes now, or does in the coming step";
 const NONE = "\u00b7";
 
@@ -134,6 +135,7 @@ class AgentPanel {
       const ofStep = (trial, frame) => (frame ? soFar(trial, frame) - soFar(trial, frame - 1) : 0);
       const cells = [ofStep, soFar].flatMap((read) =>
         this.each((trial, frame) => fixed(read(trial, frame), digits, true)));
+      if (recording.has_own_reward) return tableRow(name, cells, OWN_REWARD_HINT);
       const weights = shownTrials().map((trial) => fixed(weightOf(recording, trial, agent, name), digits, true));
       return tableRow(name, cells, `${weights.join(", ")} ${isEvent(name) ? "each" : "times its fact"}`);
     };
@@ -292,8 +294,9 @@ function controlText(control) {
 }
 
 function eventText(trial, event) {
-  const reward = fixed(weightOf(recording, trial, event.agent, event.name), 2, true);
+  const weight = fixed(weightOf(recording, trial, event.agent, event.name), 2, true);
+  const reward = recording.has_own_reward ? "" : `, ${weight}`; /* a function may reward the event otherwise */
   const others = event.state === COLLISION ? newOverlaps(trial, event.agent, event.frame) : [];
   const partners = others.length ? ` with ${others.map((other) => vehicleName(trial.scene, other)).join(", ")}` : "";
-  return `${eventName(event.name)}${partners}, ${reward}`;
+  return `${eventName(event.name)}${partners}${reward}`;
 }

@@ -1,0 +1,41 @@
+"""Which function does "package.module:name" name? An import, with the working directory first."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from .errors import ConfigError, value_text
+
+
+def imported_function(argument: str, path: str) -> Callable[..., Any]:
+    """The function of "package.module:name"; of a class, an instance that is made without arguments.
+
+    Args:
+        argument: the name of the argument, for the message.
+        path: its value.
+
+    Raises:
+        ConfigError: the path is none, cannot be imported, or is that of no function.
+    """
+    module, _, name = path.partition(":")
+    if not module or not name:
+        raise ConfigError(f"{argument} is {path!r}; it must name a module and a function in it, as "
+                          "'package.module:name'")
+    sys.path.insert(0, os.getcwd())  # a command does not search the working directory by itself
+    try:
+        found = reduce(getattr, name.split("."), importlib.import_module(module))
+        found = found() if inspect.isclass(found) else found
+    except Exception as error:  # anything that the user's module raises
+        raise ConfigError(f"{argument} is {path!r}, which cannot be imported: {type(error).__name__}: "
+                          f"{' '.join(str(error).split())}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if not callable(found):
+        raise ConfigError(f"{argument} is {path!r}, which is {value_text(found)}; it must be a function")
+    return found
