@@ -13,7 +13,8 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -241,18 +242,27 @@ def _imported(path: str) -> Act:
     module, _, name = path.partition(":")
     if not module or not name:
         raise ConfigError(f"policy is {path!r}; it must name a module and a function in it, as 'package.module:name'")
-    sys.path.insert(0, os.getcwd())  # a command does not search the working directory by itself
     try:
-        found = reduce(getattr, name.split("."), importlib.import_module(module))
-        found = found() if inspect.isclass(found) else found
-    except Exception as error:  # anything that the user's module raises
+        with _searching(""):  # the working directory, which a command does not search by itself
+            found = reduce(getattr, name.split("."), importlib.import_module(module))
+            found = found() if inspect.isclass(found) else found
+    except (Exception, SystemExit) as error:  # anything that the user's module raises; a script may end itself
         raise ConfigError(f"policy is {path!r}, which cannot be imported: {type(error).__name__}: "
                           f"{' '.join(str(error).split())}") from error
-    finally:
-        sys.path.remove(os.getcwd())
     if not callable(found):
         raise ConfigError(f"policy is {path!r}, which is {value_text(found)}; it must be a function")
     return found
+
+
+@contextmanager
+def _searching(folder: str) -> Iterator[None]:
+    """Imports search a folder first; "" is the working directory, also if an import changes it or it is deleted."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:  # a module may change the path itself
+            sys.path.remove(folder)
 
 
 def _of_checkpoint(path: str) -> TrainedPolicy:
@@ -263,9 +273,9 @@ def _of_checkpoint(path: str) -> TrainedPolicy:
     """
     checkout = Path(__file__).parents[1]
     folder = str(checkout if (checkout / "baselines" / "evaluate.py").is_file() else Path.cwd())
-    sys.path.insert(0, folder)
     try:
-        read_checkpoint = importlib.import_module("baselines.evaluate").policy_of
+        with _searching(folder):
+            read_checkpoint = importlib.import_module("baselines.evaluate").policy_of
     except (ModuleNotFoundError, AttributeError) as error:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] != "baselines":
             raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error.name} must be "
@@ -274,8 +284,6 @@ def _of_checkpoint(path: str) -> TrainedPolicy:
                           f"checkout of drive-env and not in {folder!r}, so this must run in the checkout") from None
     except ImportError as error:  # its sentence names the extra
         raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error}") from None
-    finally:
-        sys.path.remove(folder)
     return read_checkpoint(path)
 
 
