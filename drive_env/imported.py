@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -27,15 +27,24 @@ def imported_function(argument: str, path: str) -> Callable[..., Any]:
     if not module or not name:
         raise ConfigError(f"{argument} is {path!r}; it must name a module and a function in it, as "
                           "'package.module:name'")
-    sys.path.insert(0, os.getcwd())  # a command does not search the working directory by itself
     try:
-        found = reduce(getattr, name.split("."), importlib.import_module(module))
-        found = found() if inspect.isclass(found) else found
-    except Exception as error:  # anything that the user's module raises
+        with searching(""):  # the working directory, which a command does not search by itself
+            found = reduce(getattr, name.split("."), importlib.import_module(module))
+            found = found() if inspect.isclass(found) else found
+    except (Exception, SystemExit) as error:  # anything that the user's module raises; a script may end itself
         raise ConfigError(f"{argument} is {path!r}, which cannot be imported: {type(error).__name__}: "
                           f"{' '.join(str(error).split())}") from error
-    finally:
-        sys.path.remove(os.getcwd())
     if not callable(found):
         raise ConfigError(f"{argument} is {path!r}, which is {value_text(found)}; it must be a function")
     return found
+
+
+@contextmanager
+def searching(folder: str) -> Iterator[None]:
+    """Imports search a folder first; "" is the working directory, also if an import changes it or it is deleted."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:  # a module may change the path itself
+            sys.path.remove(folder)

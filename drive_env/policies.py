@@ -25,7 +25,7 @@ from .drivers.controls import action_of_shares, check_controls
 from .drivers.random import sampled_actions
 from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
-from .imported import imported_function
+from .imported import imported_function, searching
 from .names import named_arguments
 from .trained import PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, bound, is_packaged, policy_of, read_policy
 
@@ -243,9 +243,9 @@ def _of_checkpoint(path: str) -> TrainedPolicy:
     """
     checkout = Path(__file__).parents[1]
     folder = str(checkout if (checkout / "baselines" / "evaluate.py").is_file() else Path.cwd())
-    sys.path.insert(0, folder)
     try:
-        read_checkpoint = importlib.import_module("baselines.evaluate").policy_of
+        with searching(folder):
+            read_checkpoint = importlib.import_module("baselines.evaluate").policy_of
     except (ModuleNotFoundError, AttributeError) as error:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] != "baselines":
             raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error.name} must be "
@@ -254,8 +254,6 @@ def _of_checkpoint(path: str) -> TrainedPolicy:
                           f"checkout of drive-env and not in {folder!r}, so this must run in the checkout") from None
     except ImportError as error:  # its sentence names the extra
         raise MissingExtraError(f"policy is {path!r}, a folder; to read a checkpoint, {error}") from None
-    finally:
-        sys.path.remove(folder)
     return read_checkpoint(path)
 
 

@@ -95,6 +95,16 @@ def test_shards_are_merged_to_the_file_of_the_whole(tmp_path):
     assert code_of("merge", str(parts[0]), "--out", str(tmp_path / "half.json"))[0] == 3
 
 
+def test_a_command_does_not_write_over_the_results_that_it_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("evaluate", "random", *SMALL, "--no-bounds", "--out", "one.json")
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    for command in ("merge", "hardness"):
+        with pytest.raises(ConfigError, match="--out is '.*one.json', which is a RESULT; it must be another file"):
+            run(command, "one.json", "--out", str(tmp_path / "one.json"))
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
 def test_an_episode_that_cannot_be_played_is_exit_code_3(tmp_path):
     save_scene(generate_scene("town", seed=1, agents=2), tmp_path / "a.drv")
     (tmp_path / "b.drv").write_bytes(b"none")
@@ -158,6 +168,8 @@ def test_the_sections_of_a_config_are_listed_shown_and_run(tmp_path):
 
 @pytest.mark.parametrize("arguments, sentence", [
     (("random", "--shard", "2/2"), "--shard is '2/2'; it must be I/N with 0 <= I < N"),
+    (("random", "--shard", f"0/{'9' * 5000}"), "--shard is '0/9"),
+    (("random", "--set", "scene_count=1", "--set", "scene_count =2"), "--set has the key 'scene_count' twice"),
     (("best",), "policy is 'best'; it must be a function or one of"),
     ((), "POLICY is missing; it must be a name"),
     (("random", "--evaluator", "x"), "evaluator is 'x'; it must be one of"),

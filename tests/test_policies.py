@@ -194,6 +194,7 @@ class Broken:
 def module(tmp_path, monkeypatch):
     (tmp_path / "own_policies.py").write_text(MODULE)
     (tmp_path / "own_broken.py").write_text("import package_that_is_missing")
+    (tmp_path / "own_script.py").write_text("import sys\nsys.exit()")
     monkeypatch.chdir(tmp_path)
     yield
     sys.modules.pop("own_policies", None)
@@ -206,10 +207,24 @@ def test_a_function_of_a_module_is_found_by_its_path(module, path):
     assert sys.path == before
 
 
+@pytest.mark.parametrize("text", ["import os; os.chdir('/')", "import sys; sys.path.pop(0)"])
+def test_a_module_may_change_the_folder_and_the_path_of_imports(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "own_changing.py").write_text(f"{text}\ndef act(batch): return batch.actions * 0\n")
+    before = list(sys.path)
+    try:
+        assert resolved("own_changing:act").__name__ == "act"
+    finally:
+        sys.modules.pop("own_changing", None)
+    assert sys.path == before
+
+
 @pytest.mark.parametrize("policy, sentence", [
     ("own_policies:fly", "policy is 'own_policies:fly', which cannot be imported: AttributeError: module"),
     ("own_nowhere:act", "policy is 'own_nowhere:act', which cannot be imported: ModuleNotFoundError"),
     ("own_broken:act", "which cannot be imported: ModuleNotFoundError: No module named 'package_that_is_missing'"),
+    ("own_script:act", "policy is 'own_script:act', which cannot be imported: SystemExit"),
     ("own_policies:Broken", "which cannot be imported: TypeError"),
     ("own_policies:number", "policy is 'own_policies:number', which is 3; it must be a function"),
     (":act", "policy is ':act'; it must name a module and a function in it"),

@@ -10,7 +10,7 @@ import drive_env
 ROOT = Path(drive_env.__file__).parent
 
 LAYERS = (
-    ("errors", "machine", "version"),
+    ("errors", "machine", "version", "whole_file"),
     ("imported", "names"),
     ("binding", "config", "fields"),
     ("action_array", "arrays", "native_config", "per_world"),

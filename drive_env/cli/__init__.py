@@ -13,6 +13,9 @@ from ..errors import DriveError, printable
 EXTRA = ("typer", "rich")
 """The packages of the extra [cli]."""
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as of shells: 128 and the number of the signal."""
+
 
 def main() -> None:
     """Runs the command. An error is one sentence on stderr and exit code 1; an invalid option is exit code 2."""
@@ -22,6 +25,8 @@ def main() -> None:
         if error.name is None or error.name.partition(".")[0] not in EXTRA:
             raise
         sys.exit(f'drive-env: the command needs {error.name}; install it with: pip install "drive-env[cli]"')
+    except KeyboardInterrupt:  # while the packages are imported; later typer does the same
+        sys.exit(INTERRUPTED)
     from . import show
 
     if hasattr(sys.stdout, "reconfigure"):

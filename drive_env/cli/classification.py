@@ -14,6 +14,7 @@ from ..errors import ConfigError, SceneError, checked_path, printable
 from ..scenes import Scene
 from ..scenes.load import scenes_of
 from ..scenes.resolve import files_of, find_source, is_generator
+from ..whole_file import whole_file
 from . import show
 
 COLUMNS = ("file", "scene", "scenario_id", "behaviour", "object", "id")
@@ -65,7 +66,8 @@ def _rows(out: Path | None) -> Iterator[Any]:
     if out is None:
         yield lambda row: None
         return
-    with open(checked_path(out, (".csv",)), "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+    with (whole_file(checked_path(out, (".csv",))) as beside,
+          open(beside, "w", newline="", encoding="utf-8", errors="surrogateescape") as file):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         yield writer.writerow

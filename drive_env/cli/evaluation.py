@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, checked_path, printable
+from ..errors import ConfigError, checked_path, printable, value_text
 from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_sections, resolved_section
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
@@ -22,7 +22,7 @@ from ..evaluation.result import INCOMPLETE, films_folder, result_paths, rows_fil
 from ..policies import Policy, TrainedPolicy
 from . import show
 
-__all__ = ["evaluators", "merge_files", "run"]
+__all__ = ["check_inputs_remain", "evaluators", "merge_files", "run"]
 
 BOUNDS = ("random", "constant", "replay", "lane")
 """Policies that need no training, with which the evaluated one is compared."""
@@ -35,6 +35,9 @@ FIRST = ("realism_2025", "realism_2024", "score", "shows_behaviour", "goal", "co
 
 FAILURE_STEPS = 1000
 """With `--failures`, number of steps after which a replay page is cut, unless the config sets `render_steps`."""
+
+SHARD = re.compile("([0-9]{1,20})/([0-9]{1,20})")
+"""I/N of `--shard`; Python refuses to convert thousands of digits."""
 
 FURTHER = re.compile(r"trial_\d+_score|ada_delta_\w+|area_\w+|score_over_\w+|realism_\d+_\w+|likelihood_\w+")
 
@@ -118,12 +121,20 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
 
 def merge_files(paths: Sequence[Path], out: Path) -> int:
     """Joins results of shards, prints the table of the joined result and writes it; returns the exit code."""
+    check_inputs_remain(paths, out)
     _writable(Path(checked_path(out, (".json",))))
     result = merged([_read_for(path, out) for path in paths])
     _print(result, {})
     result.save(out)
     show.lines(f"\nresult: {out}")
     return 0 if result.coverage.complete else INCOMPLETE
+
+
+def check_inputs_remain(paths: Sequence[Path], out: Path) -> None:
+    """Raises a `ConfigError` if one of the results that a command reads is the file that it is to write."""
+    for path in paths:
+        if path.resolve() == out.resolve():
+            raise ConfigError(f"--out is {str(out)!r}, which is a RESULT; it must be another file")
 
 
 def _read_for(path: Path, out: Path) -> EvalResult:
@@ -207,10 +218,10 @@ def interval_text(figure: Figure) -> str:
 
 
 def _shard(text: str) -> tuple[int, int]:
-    index, slash, count = text.partition("/")
-    if not (slash and index.isdecimal() and count.isdecimal() and int(index) < int(count)):
-        raise ConfigError(f"--shard is {text!r}; it must be I/N with 0 <= I < N, such as 0/4")
-    return int(index), int(count)
+    found = SHARD.fullmatch(text)
+    if not found or not int(found[1]) < int(found[2]):
+        raise ConfigError(f"--shard is {value_text(text)}; it must be I/N with 0 <= I < N, such as 0/4")
+    return int(found[1]), int(found[2])
 
 
 def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:

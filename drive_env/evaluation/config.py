@@ -262,12 +262,14 @@ def overrides_of(settings: Sequence[str]) -> dict[str, Any]:
     """The overrides of `--set key=value` options.
 
     Raises:
-        ConfigError: one has no key, or no equals sign.
+        ConfigError: one has no key, or no equals sign, or the key of another one.
     """
     found = {}
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals or not key.strip():
             raise ConfigError(f"--set is {setting!r}; it must be key=value, such as env.trial_steps=40")
+        if key.strip() in found:
+            raise ConfigError(f"--set has the key {key.strip()!r} twice; each may be set once")
         found[key.strip()] = value_of(text)
     return found

@@ -22,6 +22,7 @@ from ..errors import DriveError
 from ..playing import play_trials
 from ..policies import Act, MakeAct
 from ..replay import Recorder
+from ..whole_file import whole_file
 from .episodes import Played
 from .failures_page import FAILURES_PAGE, TableLine, failures_page
 from .result import EvalResult, Failure, Render, films_folder
@@ -210,7 +211,8 @@ def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidat
     except OSError as error:
         failures.append(Failure(f"the films in {folder}", f"{type(error).__name__}: {error}"))
     try:
-        (folder / FAILURES_PAGE).write_text(failures_page(result, lines), encoding="utf-8")
+        with whole_file(folder / FAILURES_PAGE) as beside:
+            Path(beside).write_text(failures_page(result, lines), encoding="utf-8")
     except NOT_WRITTEN as error:
         failures.append(_failure(FAILURES_PAGE, error))
     render_s = time.perf_counter() - began

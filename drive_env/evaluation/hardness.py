@@ -18,6 +18,7 @@ from ..scenes import Scene
 from ..scenes.load import scenes_of
 from ..scenes.packaged import is_packaged
 from ..scenes.resolve import find_source, is_generator, vehicle_count
+from ..whole_file import whole_file
 from .result import EvalResult
 from .sources import sources_of
 
@@ -104,8 +105,9 @@ def save_hardness(rows: Sequence[SceneHardness], path: str | os.PathLike[str]) -
         OSError: the file cannot be written.
     """
     data = {"schema": SCHEMA, "scenes": [vars(row) for row in rows]}
-    Path(checked_path(path, (".json",))).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n",
-                                                    encoding="utf-8")
+    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    with whole_file(checked_path(path, (".json",))) as beside:
+        Path(beside).write_text(text, encoding="utf-8")
 
 
 def load_hardness(path: str | os.PathLike[str]) -> list[SceneHardness]:

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import ConfigError, checked_path, value_text
 from ..machine import processor
 from ..version import package_version
+from ..whole_file import whole_file
 from .figures import Figure
 from .metrics import figures_of_groups, figures_of_rows
 from .rows import Rows, joined, read_rows, write_rows
@@ -202,16 +203,11 @@ class EvalResult:
         """
         file = Path(checked_path(path, (".json",)))
         table = rows_file(file)
-        unfinished = [one.with_name(f".{one.name}.unfinished") for one in (table, file)]
-        try:
-            write_rows(self.rows, unfinished[0])
-            data = self.to_dict(table.name, _file_sha256(unfinished[0]))
-            unfinished[1].write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-            for one, target in zip(unfinished, (table, file), strict=True):
-                one.replace(target)
-        finally:
-            for one in unfinished:
-                one.unlink(missing_ok=True)
+        # The table is moved to its place first.
+        with whole_file(file) as head, whole_file(table) as rows:
+            write_rows(self.rows, Path(rows))
+            data = self.to_dict(table.name, _file_sha256(Path(rows)))
+            Path(head).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def rows_file(path: Path) -> Path:

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 
 from ..errors import CallError, ConfigError, checked_int, checked_path, plain, value_text
+from ..whole_file import whole_file
 from . import colours
 from .colours import mixed
 from .extra import need
@@ -39,7 +40,7 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
 
     Args:
         frames: (h, w, 3) uint8 RGB arrays of one size, or a function that returns the next one, and None at the end.
-        path: an existing file is replaced.
+        path: an existing file is replaced once the film is complete.
         fps: frames per second; `1 / dt_s` shows the world in real time.
 
     Returns:
@@ -60,7 +61,8 @@ def write_video(frames: Iterable[np.ndarray] | Callable[[], np.ndarray | None], 
     if first is None:
         raise CallError(f"there is no frame to write to {path}")
     write = _write_mp4 if path.lower().endswith(".mp4") else _write_gif
-    return write(first, chain([first], checked), path, fps)
+    with whole_file(path) as beside:
+        return write(first, chain([first], checked), beside, fps)
 
 
 def contact_sheet(frames: Sequence[np.ndarray], columns: int) -> np.ndarray:
@@ -96,7 +98,8 @@ def write_picture(picture: np.ndarray, path: str | os.PathLike) -> None:
         MissingExtraError: the packages of the extra `render` are not installed.
         OSError: the file cannot be written.
     """
-    need("PIL.Image").fromarray(picture).save(path, format="PNG", optimize=True)
+    with whole_file(path) as beside:
+        need("PIL.Image").fromarray(picture).save(beside, format="PNG", optimize=True)
 
 
 def _frames_of(make_frame):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 HELP = "arrow keys or WASD drive, Space brakes, R resets, Esc quits"
@@ -60,8 +61,9 @@ class HandControls:
         elif event.type == pygame.QUIT:
             self.quits = True
         elif event.type == pygame.JOYDEVICEADDED:  # also for those connected before the start
-            pad = pygame.joystick.Joystick(event.device_index)
-            self._pads[pad.get_instance_id()] = pad
+            with suppress(pygame.error):  # it is gone again
+                pad = pygame.joystick.Joystick(event.device_index)
+                self._pads[pad.get_instance_id()] = pad
         elif event.type == pygame.JOYDEVICEREMOVED:
             self._pads.pop(event.instance_id, None)
         elif event.type == pygame.JOYBUTTONDOWN and event.button == RESET_BUTTON:

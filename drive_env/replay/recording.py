@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from ..errors import ConfigError
+from ..whole_file import whole_file
 from .page import fill_page
 from .trials import RecordedTrials
 
@@ -37,7 +38,7 @@ class Recording(RecordedTrials):
         """
         page = self.html(title).encode()
         try:
-            with open(path, "wb") as file:
+            with whole_file(path) as beside, open(beside, "wb") as file:
                 file.write(page)
         except OSError as error:
             reason = error.strerror or error

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
-import shutil
 
 from ..errors import ConfigError, SceneError, checked_path, value_text
+from ..whole_file import whole_file
 from .readers.drv.write import drv_bytes
 from .readers.source import FILE_LIMIT_BYTES
 from .scene import Scene
@@ -37,34 +35,5 @@ def save_scene(scene: Scene, path: str | os.PathLike, *, overwrite: bool = True)
     if len(data) > FILE_LIMIT_BYTES:
         raise SceneError(f"scene {value_text(scene.name)}: its file has {len(data)} bytes; "
                          f"it may have {FILE_LIMIT_BYTES}")
-    _write_whole(path, data)
-
-
-def _write_whole(path, data):
-    path = os.path.realpath(path)  # replace the file, not a link to it
-    if os.path.islink(path):
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-    folder, name = os.path.split(path)
-    start = os.fsdecode(os.fsencode(name)[:100])  # a name may have 255 bytes
-    beside = os.path.join(folder, f".{start}.{secrets.token_hex(8)}.part")
-    try:
-        _replace(path, beside, data)
-    except OSError as error:
-        error.filename, error.filename2 = path, None  # name the target, not the temporary file
-        raise
-
-
-def _replace(path, beside, data):
-    # os.open gives the file the default permissions of new files.
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path):  # a new version keeps the permissions
-            shutil.copymode(path, beside)
-        os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
+    with whole_file(path) as beside, open(beside, "wb") as file:
+        file.write(data)

@@ -24,6 +24,7 @@ from ..action_space import action_dimensions
 from ..config import DriveConfig
 from ..errors import ConfigError, DriveError, value_text
 from ..layout import observation_layout
+from ..whole_file import whole_file
 from .network import Floats, SetBlock, Shape, needed_weights
 
 FORMAT = 1
@@ -141,7 +142,8 @@ def write_policy(path: str | os.PathLike[str], policy: PolicyFile, half: bool = 
     arrays: dict[str, Any] = {HEAD: np.array(json.dumps(head, allow_nan=False))}
     arrays |= {name: array.astype(np.float16 if half else np.float32) for name, array in policy.weights.items()}
     try:
-        np.savez_compressed(path, **arrays)
+        with whole_file(path) as beside, open(beside, "wb") as file:
+            np.savez_compressed(file, **arrays)
     except OSError as error:
         raise ConfigError(f"{os.fspath(path)}: it cannot be written: {error.strerror or error}") from None
 

@@ -185,6 +185,17 @@ def test_the_stick_of_a_gamepad_drives(monkeypatch, axes, buttons, shares):
     pygame.quit()
 
 
+def test_a_gamepad_that_is_gone_before_it_is_read_does_not_end_the_drive():
+    pygame.init()
+    try:
+        pygame.event.post(pygame.event.Event(pygame.JOYDEVICEADDED, {"device_index": 99}))
+        controls = HandControls(pygame)
+        controls.begin_step()
+        assert controls.shares(0.1) == (0.0, 0.0) and not controls.quits
+    finally:
+        pygame.quit()
+
+
 def test_the_command_drives_and_prints_outcomes(fast):
     fast.update({203: ESCAPE})
     output = run("drive", "intersection", "--agents", "2", "--seed", "3", "--policy", "random")
