@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from .batch import Batch
-from .errors import ConfigError, value_text
+from .errors import CallError, ConfigError, value_text
 from .policies import Policy, policy_maker
 
 __all__ = ["Progress"]
@@ -28,6 +28,7 @@ def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
 
     Raises:
         ConfigError: `progress` is neither None nor a function.
+        CallError: a trial does not end, since the policy resets the batch.
     """
     if progress is not None and not callable(progress):
         raise ConfigError(f"progress is {value_text(progress)}; it must be a function or None")
@@ -38,6 +39,8 @@ def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
         ends_trial = bool(batch.trial_ended[0])
         ended += ends_trial
         done = ended * calls - 1 if ends_trial else done + 1  # a trial that ends early counts as complete
+        if done >= (ended + 1) * calls:
+            raise CallError(f"trial {ended} has not ended after its {calls} steps; the policy must not reset the batch")
         if progress is not None:
             progress(done, trials * calls - 1)
         yield ends_trial

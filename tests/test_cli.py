@@ -39,6 +39,14 @@ def test_the_demo_reports_both_drivers_and_the_time_of_each_phase():
         assert sum(float(part[column]) for part in parts) == pytest.approx(100.0, abs=1.0)
 
 
+def test_the_demo_films_the_scene(tmp_path):
+    """The last scene, since one film is enough to see what the lane driver does."""
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    output = run("demo", "narrow", "--episodes", "1", "--out", str(tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {"episode.mp4", "episode.html"}
+    assert "narrow" in (tmp_path / "episode.html").read_text() and f"{tmp_path}/episode.mp4: goal 1.00" in output
+
+
 def test_the_same_seed_plays_the_same_demo():
     def figures(seed):
         output = run("demo", "--episodes", "1", "--seed", seed)

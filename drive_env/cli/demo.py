@@ -68,9 +68,9 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
     show.lines("\nThe array API, Batch, has no dicts; drive-env bench measures it.")
     if out is not None:
         show.heading("films: an episode of the lane driver")
-        name = scene_name or "town"
-        visuals.play(name, out / "episode.mp4", "lane", None, TRIALS, seed, "scene", 0, 0)
-        visuals.replay(name, out / "episode.html", "lane", None, TRIALS, seed, 0)
+        episode = visuals.Episode(scene_name or "town", policy="lane", trials=TRIALS, seed=seed)
+        visuals.play(episode, out / "episode.mp4")
+        visuals.replay(episode, out / "episode.html")
 
 
 def play_and_report(title: str, scenes: str | tuple[Scene, ...], episodes: int, seed: int) -> None:

@@ -64,13 +64,13 @@ class Episode:
     """
 
     scene: str
-    index: int
-    policy: str | None
-    agents: int | None
-    trials: int | None
-    seed: int
-    env: str | None
-    settings: Sequence[str]
+    index: int = 0
+    policy: str | None = None
+    agents: int | None = None
+    trials: int | None = None
+    seed: int = 0
+    env: str | None = None
+    settings: Sequence[str] = ()
 
     def found(self) -> Scene:
         """The scene."""
@@ -142,7 +142,7 @@ def prepare(folder: Path) -> None:
     _ = render.SceneView
 
 
-def play(episode: Episode, out: Path, view: str, agent: int) -> None:
+def play(episode: Episode, out: Path, view: str = View.scene.value, agent: int = 0) -> None:
     """Writes a film or a contact sheet of an episode and prints its outcome."""
     found = episode.found()
     with _by_option(**OPTION_OF):

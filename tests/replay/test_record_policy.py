@@ -1,11 +1,10 @@
 """Is a policy recorded, and a page written, in one call?"""
 
-
 import numpy as np
 import pytest
 from scripted_scenes import IGNORE_ALL
 
-from drive_env import ActionError, ConfigError, DriveConfig, generate_scene
+from drive_env import ActionError, CallError, ConfigError, DriveConfig, generate_scene
 from drive_env.policies import TrainedPolicy
 from drive_env.replay import record, write_replay
 
@@ -66,6 +65,16 @@ def test_a_page_has_the_trials_of_the_config_or_of_the_training(own, arguments, 
 def test_a_wrong_argument_is_a_sentence(arguments, sentence):
     with pytest.raises(ConfigError, match=sentence):
         record(generate_scene("intersection", agents=2), **arguments)
+
+
+def test_a_policy_that_resets_the_batch_is_an_error():
+    """Its trial would never end."""
+    def act(batch):
+        batch.reset()
+        return batch.actions
+
+    with pytest.raises(CallError, match="^trial 0 has not ended after its 5 steps; the policy must not reset the batch"):
+        record("town", act, {"trial_steps": 4, "agents_per_world": 1})
 
 
 def test_a_policy_that_returns_no_actions_is_an_error():
