@@ -66,6 +66,10 @@ class ObservationForm:
             parts[IMAGE] = _entries(self._batch.images, agents, copy)
         return parts
 
+    def of_vectors(self, vectors: npt.NDArray[Any]) -> Observation:
+        """Observations that are not images, from (any, observation size) vectors."""
+        return vectors if self._parts is None else self._parts.split(vectors)
+
     def of_each(self, agents: Any = slice(None), copy: bool = True) -> list[Observation]:
         """One observation for each of these agents, a slice or indices; `copy` as for `of`."""
         if self._parts is None:

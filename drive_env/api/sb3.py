@@ -56,8 +56,8 @@ class DriveVecEnv(VecEnv):
             Gymnasium env after `reset(seed=s + i)`.
             With "all", every agent of every world is an env, the agents of a world at consecutive indices. All agents
             of a world are done in the step that ends its episode. An agent that stopped driving earlier has
-            `invalid_step` in its info until then, a reward of 0, and its action is ignored. SB3 has no loss mask, so
-            its losses include these steps, a bias that grows with the wait: prefer "ego", or a learner with a mask.
+            `invalid_step` in its info until then, a reward of 0, and its action is ignored. The losses of SB3's
+            learners include these steps, a bias that grows with the wait; those of `MaskedPPO` do not.
         render_mode: None, or "rgb_array": `render` returns one picture of all worlds (extra [render]).
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays;
             they are for "MultiInputPolicy".
@@ -66,6 +66,7 @@ class DriveVecEnv(VecEnv):
     Attributes:
         batch: the `Batch`; after the end of an episode its arrays hold the start of the next one.
         reset_infos: for each env the info of the observation that opened its episode.
+        invalid_step, terminations: (envs,) bool, these channels of the last step, also where it ended an episode.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -91,6 +92,7 @@ class DriveVecEnv(VecEnv):
         self._render_mode = render_mode
         self._was_reset = False
         self._actions: npt.ArrayLike | None = None
+        self.invalid_step, self.terminations = (np.zeros(self.batch.num_agents, bool) for _ in range(2))
         self._known_infos: dict[int, dict] = {}
         self._optional_channels = optional_channels(self.batch)
         self._form = ObservationForm(self.batch, dict_observations)
@@ -165,6 +167,7 @@ class DriveVecEnv(VecEnv):
         actions, self._actions = self._actions, None
         batch.step(actions)
         rewards, infos = batch.rewards.copy(), self._infos()
+        self.invalid_step, self.terminations = batch.invalid_step.copy(), batch.terminations.copy()
         dones = batch.trial_ended & (batch.trial_index == batch.config.max_trials - 1)
         if dones.any():
             ended = np.flatnonzero(dones).tolist()
@@ -175,6 +178,14 @@ class DriveVecEnv(VecEnv):
             for env in ended:
                 self.reset_infos[env] = begun[env]
         return self._form.of(), rewards, dones, infos
+
+    def restart_observations(self) -> Observation:
+        """`Batch.restart_observations` in the form of this env's observations, which must not be images.
+
+        Raises:
+            CallError: before `reset`, or after `close`.
+        """
+        return self._form.of_vectors(self.batch.restart_observations())
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Which actions are valid next, as sb3-contrib's MaskablePPO reads it; needs `config.action_mask`.

@@ -12,7 +12,7 @@ MODULES = ("drive_env", "drive_env.drivers", "drive_env.api.gym", "drive_env.beh
            "drive_env.policies", "drive_env.realism", "drive_env.render", "drive_env.replay", "drive_env.scenes",
            "drive_env.tasks")
 
-WITH_EXTRAS = ("drive_env.api.sb3",)
+WITH_EXTRAS = ("drive_env.api.sb3", "drive_env.api.sb3_masked")
 """Modules that cannot be imported without their extra."""
 
 
