@@ -73,7 +73,7 @@ def test_the_clock_goes_on_within_a_trial():
         assert bar[5] == pytest.approx(bar[10] / 2, abs=1.5) and bar[10] > 40
 
 
-def test_the_trial_index_is_written_if_trials_have_no_boxes():
+def test_the_trial_is_written_if_trials_have_no_boxes():
     with started(crash(), max_trials=100, trial_steps=2) as batch:
         look = SceneView(batch, size=SIZE)
         tops = []
