@@ -20,7 +20,7 @@ def parse_config(default: TrainConfig, arguments: list[str], prog: str, descript
 
 
 def _describe_fields(config: object) -> None:
-    """Sets `metadata["help"]`, which tyro prints, to the meaning, unit and choices in the metadata of the env's fields."""
+    """Sets `metadata["help"]`, which tyro prints, to the meaning, unit and choices of the env's fields."""
     for field in dataclasses.fields(config):
         if dataclasses.is_dataclass(nested := getattr(config, field.name)):
             _describe_fields(nested)

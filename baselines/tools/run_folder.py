@@ -102,7 +102,8 @@ def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Claim]:
     Every rank calls it. The operating system releases the lock when the process ends, even if it is killed.
 
     Raises:
-        FolderError: the folder cannot be written to, is locked, or contains a run and neither `resume` nor `overwrite` is set.
+        FolderError: the folder cannot be written to, is locked, or contains a run and neither `resume` nor
+            `overwrite` is set.
         LogError: the log of the run to resume is damaged.
     """
     with ExitStack() as held:

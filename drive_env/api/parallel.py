@@ -37,7 +37,8 @@ def parallel_env(scenes: Scenes = "town", config: ConfigSource | None = None, re
     """The PettingZoo env of one world; see `DriveParallelEnv`.
 
     Args:
-        scenes, config, render_mode, finished, copy, dict_observations, reward, render_options: as for `DriveParallelEnv`.
+        scenes, config, render_mode, finished, copy, dict_observations, reward, render_options: as for
+            `DriveParallelEnv`.
         max_cycles: PettingZoo's name for the driving steps of an episode of one trial, `config.trial_steps`.
 
     Raises:
@@ -55,7 +56,8 @@ def aec_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_
     """`parallel_env` in PettingZoo's AEC API: agents act in turn, and the world advances once all have acted.
 
     Args:
-        scenes, config, render_mode, finished, copy, max_cycles, dict_observations, reward, render_options: as for `parallel_env`.
+        scenes, config, render_mode, finished, copy, max_cycles, dict_observations, reward, render_options: as for
+            `parallel_env`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

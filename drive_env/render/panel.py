@@ -61,7 +61,7 @@ def panel_sizes(width: int, height: int, coplayers: bool = False) -> Sizes:
 
 def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
              goal_shares: list[float | None]) -> None:
-    """Draws the title, the trial's number from 1, a box per trial that fills with the share of goals, and the trial's clock.
+    """Draws the title, the trial from 1, a box per trial that fills with the share of goals, and the trial's clock.
 
     Args:
         goal_shares: of each trial up to this one, from 0 to 1; None for a trial without a frame.
