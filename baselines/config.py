@@ -277,9 +277,13 @@ class RunConfig(_Plain):
     """A TOML file with sections [eval.NAME] (docs/evaluation.md), whose evaluators run at their intervals and at the
     end; None: none."""
     tensorboard: bool = False
-    """Also log to TensorBoard."""
+    """Also log to TensorBoard: `tensorboard --logdir runs` shows the runs of that folder."""
     wandb: bool = False
-    """Also log to Weights & Biases."""
+    """Also log to Weights & Biases; a run that is resumed continues its curves there."""
+    wandb_project: str | None = None
+    """Project in Weights & Biases; None: that of WANDB_PROJECT, or W&B's default."""
+    wandb_name: str | None = None
+    """Name of the run in Weights & Biases; None: W&B makes one."""
     progress: bool = True
     """Show a progress bar."""
 
@@ -294,6 +298,9 @@ class RunConfig(_Plain):
         _check("torch_threads", self.torch_threads, self.torch_threads is None or self.torch_threads >= 1, "1 or more")
         _check("minutes", self.minutes, self.minutes is None or self.minutes > 0, "above 0")
         _check("overwrite", self.overwrite, not (self.overwrite and self.resume), "False where resume is True")
+        for name in ("wandb_project", "wandb_name"):
+            value = getattr(self, name)
+            _check(name, value, value is None or self.wandb and value, "None, or a text where wandb is True")
         deleted = self.overwrite and self.start_from is not None and Path(self.start_from).resolve().is_relative_to(
             Path(self.folder).resolve())
         _check("start_from", self.start_from, not deleted, f"outside of {self.folder!r}, which overwrite deletes")

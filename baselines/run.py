@@ -130,7 +130,8 @@ class Run:
         self.ranks.on_main(self._claim.prepare)
         self.ranks.on_main(self._evaluations.copy_file)
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
-                        self._share_done if run.progress else None, self.config.to_dict(), self._claim.check)
+                        self._share_done if run.progress else None, self.config.to_dict(), self._claim.check,
+                        {"project": run.wandb_project, "name": run.wandb_name})
         self._log.write("start", self.counters, provenance(self.ranks) | parent)
         for sentence in filter(None, sentences if self.ranks.is_main else []):
             report(sentence)
@@ -141,6 +142,9 @@ class Run:
         self._started = time.perf_counter()
         self._interrupts.defer()
         self.done = self._limit_reached()
+        if self.done and self.ranks.is_main:
+            report(f"the run in {run.folder!r} is finished, with {self.counters['agent_steps']} of "
+                   f"{self.config.ppo.agent_steps} agent-steps; a larger --ppo.agent-steps continues it")
 
     def after_update(self, metrics: dict[str, Any]) -> None:
         """Logs the metrics of an update; evaluates and saves where it is due; decides whether the run is done.

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -380,3 +381,39 @@ def test_the_package_imports_without_the_extra():
 
 def test_help_names_the_extra_that_a_command_needs():
     assert "[render]" in run_alone("-m", "drive_env", "demo", "--help").stdout
+
+
+@pytest.mark.parametrize("command, name", [("play", "a.png"), ("replay", "a.html")])
+@pytest.mark.parametrize("options, static", [((), 0), (("--parked", "5"), 5)])
+def test_agents_are_all_vehicles_but_the_parked_ones(command, name, options, static, tmp_path, monkeypatch):
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    counts = set()
+
+    def policy(batch):
+        counts.add((batch.roles[0].num_agents, batch.roles[0].static_count))
+        return batch.bound_actions
+
+    monkeypatch.setitem(sys.modules, "own_policy", SimpleNamespace(policy=policy))
+    run(command, "town", "--agents", "3", *options, "--trials", "1", "--set", "env.trial_steps=2",
+        "--policy", "own_policy:policy", "--out", str(tmp_path / name))
+    assert counts == {(3, static)}
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["town", "--parked", "2"], "^--parked is 2; it needs --agents"),
+    (["example_log", "--agents", "2", "--parked", "2"], "^--parked is 2; it is for generated scenes"),
+    (["town", "--size", "big"], "^--size is 'big'; it must be WIDTHxHEIGHT"),
+    (["town", "--size", "100x640"], "^--size is 100; it must be a whole number from 160 to"),
+    (["town", "--fps", "0"], "^--fps is 0.0; it must be a number from 0.1 to 100")])
+def test_a_wrong_option_of_a_film_is_one_sentence(arguments, sentence, tmp_path):
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    with pytest.raises(drive_env.DriveError, match=sentence):
+        run("play", *arguments, "--out", str(tmp_path / "a.gif"))
+
+
+def test_a_film_has_the_size_of_the_option(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="the extra [render] is not installed")
+    run("play", "town", "--agents", "1", "--set", "env.trial_steps=2", "--size", "320x180", "--out",
+        str(tmp_path / "a.gif"))
+    with image.open(tmp_path / "a.gif") as film:
+        assert film.size == (320, 180)

@@ -9,6 +9,9 @@ import tyro
 
 from ..config import TrainConfig
 
+CHOICES = ("one of ", "a tuple of some of ")
+"""What the allowed values of a field begin with where they are a few words (drive_env/fields.py)."""
+
 
 def parse_config(default: TrainConfig, arguments: list[str], prog: str, description: str | None) -> TrainConfig:
     """The default config with the fields changed that the arguments name; exits if they cannot be parsed."""
@@ -17,11 +20,14 @@ def parse_config(default: TrainConfig, arguments: list[str], prog: str, descript
 
 
 def _describe_fields(config: object) -> None:
-    """Sets `metadata["help"]`, which tyro prints, to the meaning and unit in the metadata of the env's fields."""
+    """Sets `metadata["help"]`, which tyro prints, to the meaning, unit and choices of the env's fields."""
     for field in dataclasses.fields(config):
         if dataclasses.is_dataclass(nested := getattr(config, field.name)):
             _describe_fields(nested)
         if meaning := field.metadata.get("meaning"):
             unit = field.metadata.get("unit")
             text = meaning if unit in (None, "", "1") else f"{meaning} [{unit}]"
+            allowed = field.metadata["check"].allowed
+            if allowed.startswith(CHOICES):
+                text += f"; {allowed}"
             field.metadata = MappingProxyType({**field.metadata, "help": text})

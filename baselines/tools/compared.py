@@ -19,7 +19,8 @@ from .log_file import LOG, read_lines
 
 UNCOMPARED = ("env.threads", "run.folder", "run.seed", "run.device", "run.torch_threads", "run.compile", "run.resume",
               "run.overwrite", "run.checkpoint_updates", "run.keep_checkpoints", "run.best_metric",
-              "run.evaluate_updates", "run.evaluators", "run.tensorboard", "run.wandb", "run.progress")
+              "run.evaluate_updates", "run.evaluators", "run.tensorboard", "run.wandb", "run.wandb_project",
+              "run.wandb_name", "run.progress")
 """Fields in which configs of a group may differ: the seed, the machine, and what is saved and measured."""
 
 HELD = 3

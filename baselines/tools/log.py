@@ -13,6 +13,10 @@ from .log_file import LOG, append, truncate_after
 from .log_films import add_film, wandb_media
 
 
+WANDB_ID = "wandb_id.txt"
+"""The file in the folder of a run with its id in W&B."""
+
+
 class Log:
     """Writes each line of metrics to all loggers of a run.
 
@@ -20,13 +24,14 @@ class Log:
         folder: of the run. mute: writes nothing, as on other ranks than the main one.
         resumed: the update to resume after; later lines are dropped. 0: a new run, all lines are dropped.
         tensorboard, wandb: also log there. config: of the run, for W&B.
+        wandb_options: project and name of the run in W&B, each None for W&B's own choice.
         share_done: returns which share of the run is done, for a progress bar; None: no bar.
         check: raises an error where the folder may no longer be written to; called before each line.
     """
 
     def __init__(self, folder: Path, mute: bool, resumed: int = 0, tensorboard: bool = False, wandb: bool = False,
                  share_done: Callable[[], float] | None = None, config: dict | None = None,
-                 check: Callable[[], None] = lambda: None):
+                 check: Callable[[], None] = lambda: None, wandb_options: Mapping[str, str | None] | None = None):
         self._check, self._wandb_module = check, None
         self._mute, self._file, self._tensorboard, self._wandb, self._progress = mute, None, None, None, None
         if mute:
@@ -41,7 +46,8 @@ class Log:
         if tensorboard_module:
             self._tensorboard = tensorboard_module.SummaryWriter(str(folder))
         if wandb_module:
-            self._wandb_module, self._wandb = wandb_module, wandb_module.init(dir=str(folder), config=config)
+            self._wandb_module = wandb_module
+            self._wandb = _wandb_run(wandb_module, folder, resumed > 0, config, wandb_options or {})
         if share_done:
             self._progress = _Progress(share_done)
 
@@ -107,6 +113,16 @@ def check_loggers(tensorboard: bool, wandb: bool) -> tuple[Any, Any]:
             _import("wandb", "wandb") if wandb else None)
 
 
+def _wandb_run(module: Any, folder: Path, is_resumed: bool, config: dict | None,
+               options: Mapping[str, str | None]) -> Any:
+    """The run in W&B: that of the folder where a run is resumed, so that its curves continue, else a new one."""
+    file = folder / WANDB_ID
+    former = {"id": file.read_text().strip(), "resume": "allow"} if is_resumed and file.is_file() else {}
+    run = module.init(dir=str(folder), config=config, **options, **former)
+    file.write_text(run.id)
+    return run
+
+
 def report(text: str) -> None:
     """Prints one line to stderr, above a progress bar."""
     print(f"baselines: {text}", file=sys.stderr, flush=True)
@@ -143,11 +159,12 @@ class _Progress:
         elif kind in ("random_policy", "evaluation") and "evaluator" not in line and "error" not in line:
             self._bar.console.print(f"{kind} at update {line['update']}: goal {formatted('goal', '.3f')}, "
                                     f"score {formatted('score', '.3f')}, collision {formatted('collision', '.3f')}, "
-                                    f"offroad {formatted('offroad', '.3f')}", highlight=False)
+                                    f"offroad {formatted('offroad', '.3f')}", highlight=False,
+                                    soft_wrap=True)
         elif kind == "evaluation" and "failure" not in line and "error" not in line:
             metrics = [(name, f"eval/{line['evaluator']}/{name}") for name in ("score", "goal", "collision", "offroad")]
             self._bar.console.print(f"evaluator {line['evaluator']} at update {line['update']}: " + ", ".join(
-                f"{name} {formatted(key, '.3f')}" for name, key in metrics), highlight=False)
+                f"{name} {formatted(key, '.3f')}" for name, key in metrics), highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         self._bar.stop()

@@ -16,7 +16,7 @@ from ..config import RunConfig
 from . import checkpoint
 from .checkpoint_folder import NAME, delete
 from .dist import Ranks
-from .log import report
+from .log import WANDB_ID, report
 from .log_file import LOG, read_lines
 
 LOCK, HOLDER = ".lock", ".lock.holder"
@@ -26,12 +26,13 @@ EVALUATORS, EVALUATIONS = "evaluators.toml", "evaluations"
 """The copy of `run.evaluators`, and the folder with the newest result of each of these evaluators."""
 
 WRITTEN = re.compile(rf"{NAME}|\.{NAME}\.unfinished|{re.escape(EVALUATORS)}|{EVALUATIONS}|curves\.png"
+                     rf"|{re.escape(WANDB_ID)}"
                      r"|events\.out\.tfevents\..*|metrics(\.[0-9]+)?\.jsonl|\.metrics\.jsonl\.unfinished")
 """Names of the files that a run writes."""
 
 
 class FolderError(ValueError):
-    """The folder is locked, or contains a run that would be lost."""
+    """The folder cannot be written to, is locked, or contains a run that would be lost."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Claim]:
     Every rank calls it. The operating system releases the lock when the process ends, even if it is killed.
 
     Raises:
-        FolderError: the folder is locked, or contains a run and neither `resume` nor `overwrite` is set.
+        FolderError: the folder cannot be written to, is locked, or contains a run and neither `resume` nor
+            `overwrite` is set.
         LogError: the log of the run to resume is damaged.
     """
     with ExitStack() as held:
@@ -109,8 +111,13 @@ def claimed(run: RunConfig, ranks: Ranks) -> Iterator[Claim]:
 
 
 def _claim(folder: Path, run: RunConfig, held: ExitStack) -> Claim:
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = _lock(folder, held)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _lock(folder, held)
+    except OSError as error:
+        reason = "it is a file" if folder.is_file() else error.strerror or str(error)
+        raise FolderError(f"folder {str(folder)!r} cannot be written to: {reason}; choose another --run.folder"
+                          ) from error
     if run.overwrite:
         written = [path for path in folder.iterdir() if WRITTEN.fullmatch(path.name)]
         return Claim(lock, deleted=tuple(sorted(written, key=lambda path: path.name == LOG)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, SupportsIndex
 
 import gymnasium
@@ -45,6 +45,8 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
             `DriveConfig`. The registered ids set it.
         reward: as for `Batch`.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
+            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -55,12 +57,13 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
     @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  dict_observations: bool = False, defaults: ConfigSource | None = None,
-                 reward: RewardFunction | str | None = None) -> None:
+                 reward: RewardFunction | str | None = None,
+                 render_options: Mapping[str, Any] | None = None) -> None:
         config = one_agent_config(config_over(defaults, config))
         self.batch = Batch(scenes, num_worlds=1, config=config, seed=None, threads=1, restart="caller",
                            reward=reward)
         self.render_mode = render_mode
-        self._screen = Screen(self.batch, render_mode)
+        self._screen = Screen(self.batch, render_mode, options=render_options)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self._optional_channels = optional_channels(self.batch)
         self._form = ObservationForm(self.batch, dict_observations)
@@ -81,7 +84,8 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
             ConfigError: the seed is not a whole number from 0 to 2**64 - 1.
         """
         if self.batch.reopen():
-            self._screen, self._was_reset = Screen(self.batch, self.render_mode), False
+            options = self._screen.options
+            self._screen, self._was_reset = Screen(self.batch, self.render_mode, options=options), False
         seed = None if seed is None else checked_int("seed", seed, 0, SEED_LIMIT)
         fresh = seed is None and not self._was_reset  # drawn here: copies of an env before its first reset must differ
         self.batch.reset(seed=secrets.randbits(64) if fresh else seed)
@@ -194,6 +198,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
             `DriveConfig`. The registered ids set it.
         reward: as for `Batch`.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
+            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -203,7 +209,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     def __init__(self, num_envs: int = 1, scenes: Scenes = "town", config: ConfigSource | None = None, threads: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
                  render_mode: str | None = None, max_episode_steps: None = None, dict_observations: bool = False,
-                 defaults: ConfigSource | None = None, reward: RewardFunction | str | None = None) -> None:
+                 defaults: ConfigSource | None = None, reward: RewardFunction | str | None = None,
+                 render_options: Mapping[str, Any] | None = None) -> None:
         # Arguments.
         num_envs = checked_int("num_envs", num_envs, 1, WORLD_LIMIT)
         if render_mode is not None and not (isinstance(render_mode, str) and render_mode == "rgb_array"):
@@ -227,7 +234,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
             scenes, num_worlds=num_envs, config=one_agent_config(config_over(defaults, config)), seed=None,
             threads=threads, world_ids=np.zeros(num_envs, np.int64), reward=reward,
             restart="auto" if mode is AutoresetMode.NEXT_STEP else "caller")
-        self._screens = [Screen(self.batch, render_mode, world) for world in range(num_envs if render_mode else 0)]
+        self._screens = [Screen(self.batch, render_mode, world, render_options)
+                         for world in range(num_envs if render_mode else 0)]
         # What Gymnasium reads of a vector env.
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": max(1, round(1 / self.batch.roles[0].dt_s)),
                          "autoreset_mode": mode}

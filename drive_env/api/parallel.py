@@ -32,34 +32,38 @@ from .observation_form import Observation, ObservationForm
 @named_arguments
 def parallel_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True, max_cycles: int | None = None,
-                 dict_observations: bool = False, reward: RewardFunction | str | None = None) -> DriveParallelEnv:
+                 dict_observations: bool = False, reward: RewardFunction | str | None = None,
+                 render_options: Mapping[str, Any] | None = None) -> DriveParallelEnv:
     """The PettingZoo env of one world; see `DriveParallelEnv`.
 
     Args:
-        scenes, config, render_mode, finished, copy, dict_observations, reward: as for `DriveParallelEnv`.
+        scenes, config, render_mode, finished, copy, dict_observations, reward, render_options: as for
+            `DriveParallelEnv`.
         max_cycles: PettingZoo's name for the driving steps of an episode of one trial, `config.trial_steps`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
     return DriveParallelEnv(scenes, _with_max_cycles(config, max_cycles), render_mode, finished, copy,
-                            dict_observations, reward)
+                            dict_observations, reward, render_options)
 
 
 @named_arguments
 def aec_env(scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
             finished: str = "leave", copy: bool = True, max_cycles: int | None = None,
-            dict_observations: bool = False, reward: RewardFunction | str | None = None) -> AECEnv:
+            dict_observations: bool = False, reward: RewardFunction | str | None = None,
+            render_options: Mapping[str, Any] | None = None) -> AECEnv:
     """`parallel_env` in PettingZoo's AEC API: agents act in turn, and the world advances once all have acted.
 
     Args:
-        scenes, config, render_mode, finished, copy, max_cycles, dict_observations, reward: as for `parallel_env`.
+        scenes, config, render_mode, finished, copy, max_cycles, dict_observations, reward, render_options: as for
+            `parallel_env`.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
     """
     return parallel_to_aec(parallel_env(scenes, config, render_mode, finished, copy, max_cycles, dict_observations,
-                                        reward))
+                                        reward, render_options))
 
 
 env = aec_env
@@ -101,6 +105,8 @@ class DriveParallelEnv(ParallelEnv):
         copy: whether observations are copies; with False they are views that the next call overwrites.
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
         reward: as for `Batch`.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
+            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -111,7 +117,8 @@ class DriveParallelEnv(ParallelEnv):
     @named_arguments
     def __init__(self, scenes: Scenes = "town", config: ConfigSource | None = None, render_mode: str | None = None,
                  finished: str = "leave", copy: bool = True, dict_observations: bool = False,
-                 reward: RewardFunction | str | None = None) -> None:
+                 reward: RewardFunction | str | None = None,
+                 render_options: Mapping[str, Any] | None = None) -> None:
         if not isinstance(finished, str) or finished not in ("leave", "wait"):
             raise ConfigError(f"finished is {value_text(finished)}; it must be 'leave' or 'wait'")
         if not isinstance(copy, bool):
@@ -121,7 +128,7 @@ class DriveParallelEnv(ParallelEnv):
         self.batch = Batch(scenes, num_worlds=1, config=adapter_config(config), seed=None, threads=1, restart="caller",
                            reward=reward)
         self.render_mode = render_mode
-        self._screen = Screen(self.batch, render_mode)
+        self._screen = Screen(self.batch, render_mode, options=render_options)
         self.metadata = {**self.metadata, "render_fps": max(1, round(self._screen.fps))}
         self.possible_agents: list[str] = [f"agent_{index}" for index in range(self.batch.agents_per_world)]
         self.agents: list[str] = []
@@ -151,7 +158,8 @@ class DriveParallelEnv(ParallelEnv):
             ConfigError: the seed is not a whole number from 0 to 2**64 - 1.
         """
         if self.batch.reopen():
-            self._screen, self._was_reset = Screen(self.batch, self.render_mode), False
+            options = self._screen.options
+            self._screen, self._was_reset = Screen(self.batch, self.render_mode, options=options), False
             self._bind()
         if seed is None and not self._was_reset:
             seed = secrets.randbits(64)  # drawn here: copies of an env before its first reset must differ

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,8 @@ class DriveVecEnv(VecEnv):
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays;
             they are for "MultiInputPolicy".
         reward: as for `Batch`.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
+            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
 
     Attributes:
         batch: the `Batch`; after the end of an episode its arrays hold the start of the next one.
@@ -77,7 +79,8 @@ class DriveVecEnv(VecEnv):
     @named_arguments
     def __init__(self, scenes: Scenes = "town", num_worlds: int = 1, config: ConfigSource | None = None,
                  threads: int = 0, agents: str = "ego", render_mode: str | None = None,
-                 dict_observations: bool = False, reward: RewardFunction | str | None = None) -> None:
+                 dict_observations: bool = False, reward: RewardFunction | str | None = None,
+                 render_options: Mapping[str, Any] | None = None) -> None:
         num_worlds = checked_int("num_worlds", num_worlds, 1, WORLD_LIMIT)
         if not isinstance(agents, str) or agents not in ("ego", "all"):
             raise ConfigError(f"agents is {value_text(agents)}; it must be 'ego' or 'all'")
@@ -87,7 +90,7 @@ class DriveVecEnv(VecEnv):
         self.agents = agents
         self.batch = Batch(scenes, num_worlds=num_worlds, config=config, seed=None, threads=threads,
                            world_ids=np.zeros(num_worlds, np.int64), restart="caller", reward=reward)
-        self._screens = [Screen(self.batch, render_mode, world) for world in range(num_worlds)]
+        self._screens = [Screen(self.batch, render_mode, world, render_options) for world in range(num_worlds)]
         self._envs = [SubEnv(self, index) for index in range(self.batch.num_agents)]
         self._render_mode = render_mode
         self._was_reset = False

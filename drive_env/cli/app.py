@@ -141,7 +141,10 @@ def classify(
 
 POLICY_HELP = (f"{', '.join((*POLICIES, *PACKAGED_POLICIES))}, package.module:name of a function from the batch to the "
                "actions, the folder of a checkpoint or of a run of the trainer, or an exported policy (.npz).")
-AGENTS = Annotated[int | None, _number("Number of agents.", min=1, max=4096, show_default="as many as the scene has")]
+AGENTS = Annotated[int | None, _number("Number of agents, which are all vehicles of a generated scene.", min=1,
+                                       max=4096, show_default="as many as the scene has")]
+PARKED = Annotated[int, _number("Number of vehicles of a generated scene beside those of --agents, which stay parked.",
+                                min=0, max=4096)]
 SEED = Annotated[int, _number("Seed of the scene, of the episode and of the random policy.", min=0)]
 
 
@@ -176,17 +179,24 @@ def play(
         show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
+    parked: PARKED = 0,
     trials: Annotated[int | None, _trials(visuals.FILM_TRIALS)] = None,
     seed: SEED = 0,
     view: Annotated[visuals.View, typer.Option(
         help="scene (the whole scene) or follow (one agent and its observation).")] = visuals.View.scene,
     agent: Annotated[int, _number("Index of the agent that follow shows.", min=0)] = 0,
+    size: Annotated[str | None, typer.Option(
+        metavar="WIDTHxHEIGHT", help="Size of the film, or of each picture of a sheet, in pixels.",
+        show_default="1280x720; of a sheet 400x300")] = None,
+    fps: Annotated[float | None, typer.Option(
+        metavar="N", help="Frames per second of a film, which stays in real time: fewer make a smaller file.",
+        show_default="one per step, at most 100")] = None,
     env: ENV = None,
     settings: SETTINGS = None,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""
-    visuals.play(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or ()), out, view.value,
-                 agent)
+    visuals.play(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or (), parked), out,
+                 view.value, agent, size, fps)
 
 
 @app.command(short_help="Drive an agent yourself, by keyboard or gamepad.", cls=_SeveralSettings)
@@ -196,6 +206,7 @@ def drive(
         metavar="POLICY", help=f"Drives the other agents: {POLICY_HELP}", show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
+    parked: PARKED = 0,
     trials: Annotated[int | None, _trials(1)] = None,
     seed: SEED = 0,
     view: Annotated[visuals.View, typer.Option(
@@ -208,7 +219,8 @@ def drive(
 
     A gamepad's left stick drives, A brakes, and Start resets. Needs the extra [drive].
     """
-    visuals.drive(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or ()), view.value, agent)
+    visuals.drive(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or (), parked), view.value,
+                  agent)
 
 
 @app.command(short_help="Play an episode and write a page that replays it.", cls=_SeveralSettings)
@@ -219,13 +231,14 @@ def replay(
         metavar="POLICY", help=POLICY_HELP, show_default=visuals.DEFAULT_POLICY)] = None,
     index: INDEX = 0,
     agents: AGENTS = None,
+    parked: PARKED = 0,
     trials: Annotated[int | None, _trials(visuals.REPLAY_TRIALS)] = None,
     seed: SEED = 0,
     env: ENV = None,
     settings: SETTINGS = None,
 ) -> None:
     """Play an episode and write a page that replays it in any browser, without a network."""
-    visuals.replay(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or ()), out)
+    visuals.replay(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or (), parked), out)
 
 
 @app.command(short_help="Film a scene of every generator, as a page.", cls=SeveralValues)

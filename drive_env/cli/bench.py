@@ -12,7 +12,7 @@ import numpy as np
 from ..batch import Batch
 from ..config import DriveConfig
 from ..drivers import RandomDriver
-from ..scenes.resolve import is_generator
+from ..scenes.resolve import is_generator, resolve_scenes
 from . import show
 
 REPEATS = 5
@@ -48,7 +48,9 @@ def run(scene: str, num_worlds: int, agents: int | None, threads: int, partners:
     config = DriveConfig(
         on_goal="ignore", on_collision="ignore", on_offroad="ignore", agents_per_world=agents,
         observation={"partners": partners, "roads": roads}, action_type=action.value)
-    with Batch(scenes=scene, num_worlds=num_worlds, config=config, seed=0, threads=threads) as batch:
+    # No further vehicles of a generated scene are parked beside the agents.
+    scenes = resolve_scenes(scene, agents=agents)
+    with Batch(scenes=scenes, num_worlds=num_worlds, config=config, seed=0, threads=threads) as batch:
         batch.reset()
         draws = [RandomDriver(batch, seed=draw).act_all() for draw in range(DRAWS)]
         with show.progress() as bars:

@@ -32,8 +32,8 @@ METRICS = (
     ("distance_m", "distance, m", "{:.1f}"),
     ("mean_speed_mps", "mean speed, m/s", "{:.1f}"),
     ("reward", "reward", "{:+.2f}"),
-    ("trial_0_score", "score in trial 0", "{:.2f}"),
-    ("trial_1_score", "score in trial 1", "{:.2f}"),
+    ("trial_0_score", "score in trial 1", "{:.2f}"),
+    ("trial_1_score", "score in trial 2", "{:.2f}"),
     ("trials", "trials recorded", "{:.0f}"),
 )
 """Names in `Batch.metrics`, labels in the table, formats."""

@@ -14,7 +14,7 @@ from ..api.ladder import LADDER
 from ..api.one_agent import one_agent_config
 from ..api.scene_envs import SCENE_ENVS
 from ..config import ConfigSource, checked_config, config_over
-from ..errors import ConfigError, SceneError
+from ..errors import ConfigError, SceneError, value_text
 from ..evaluation.config import overrides_of
 from ..policies import Policy, TrainedPolicy, config_for, config_of_episode, resolved
 from ..render.hand_controls import HELP
@@ -38,6 +38,9 @@ DEFAULT_POLICY = "; ".join([LANE_POLICY, *(f"{policy} on the scene {name}" for n
                                            if policy != LANE_POLICY)])
 """That of a scene, in words."""
 
+LONGEST_SIZE = 20
+"""Characters of a size; no side has that many digits."""
+
 FILM_TRIALS, REPLAY_TRIALS = 1, 2
 """Trials of an episode that is played by a policy without a training: a page shows trials side by side."""
 
@@ -46,7 +49,7 @@ DEFAULTS_OF_ENV: dict[str, Mapping[str, Any]] = {
 """The config of each Gymnasium env, by its id."""
 
 OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
-             "agent": "--agent"}
+             "agent": "--agent", "size": "--size", "width": "--size", "height": "--size", "fps": "--fps"}
 """The options of `play`, `drive` and `replay`, by the argument of the error."""
 
 
@@ -58,6 +61,7 @@ class Episode:
         scene, index: its name, and the number of the scenario in a file of several.
         policy: None: the rule-based one for the scene.
         agents, trials: None: as many as scene and config have.
+        parked: number of vehicles of a generated scene beside the agents.
         seed: of scene, episode and random policy.
         env: id of the Gymnasium env whose config is used; None: none.
         settings: `env.FIELD=VALUE` each.
@@ -71,14 +75,28 @@ class Episode:
     seed: int = 0
     env: str | None = None
     settings: Sequence[str] = ()
+    parked: int = 0
 
     def found(self) -> Scene:
         """The scene."""
-        vehicles = vehicle_count(self.scene, self.agents) if is_generator(self.scene) else None
-        scene = find_scene(self.scene, self.seed, vehicles, self.index)
+        scene = find_scene(self.scene, self.seed, self._vehicles(), self.index)
         if not scene.generated and self.agents is not None and self.agents > scene.objects.count:
             raise SceneError(f"--agents is {self.agents}; scene {scene.name} has {scene.objects.count} objects")
         return scene
+
+    def _vehicles(self):
+        """The number of vehicles of a generated scene; None: that of the generator."""
+        if not is_generator(self.scene):
+            if self.parked:
+                raise SceneError(f"--parked is {self.parked}; it is for generated scenes, and {self.scene} is a file "
+                                 "or folder")
+            return None
+        if self.parked and self.agents is None:
+            raise SceneError(f"--parked is {self.parked}; it needs --agents, the number of the other vehicles")
+        # The envs of Gymnasium have one agent among the traffic of their scene.
+        if self.env is not None and not self.parked:
+            return vehicle_count(self.scene, self.agents)
+        return None if self.agents is None else self.agents + self.parked
 
     @property
     def policy_name(self) -> str:
@@ -142,16 +160,25 @@ def prepare(folder: Path) -> None:
     _ = render.SceneView
 
 
-def play(episode: Episode, out: Path, view: str = View.scene.value, agent: int = 0) -> None:
-    """Writes a film or a contact sheet of an episode and prints its outcome."""
+def play(episode: Episode, out: Path, view: str = View.scene.value, agent: int = 0, size: str | None = None,
+         fps: float | None = None) -> None:
+    """Writes a film or a contact sheet of an episode and prints its outcome; the size is WIDTHxHEIGHT, in pixels."""
+    size_px = None if size is None else _size_px(size)
     found = episode.found()
     with _by_option(**OPTION_OF):
         driver = resolved(episode.policy_name)
         with _bar(f"playing into {out.name}") as progress:
             metrics = render.play(found, out, policy=driver, agents=episode.agents, seed=episode.seed, view=view,
                                   agent=agent, trials=episode.trials_of(driver, FILM_TRIALS),
-                                  config=episode.config(driver), progress=progress)
+                                  config=episode.config(driver), progress=progress, size=size_px, fps=fps)
     show.lines(f"{out}: {_outcome(metrics, episode.policy_name)}")
+
+
+def _size_px(text):
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and len(text) <= LONGEST_SIZE):
+        raise ConfigError(f"--size is {value_text(text)}; it must be WIDTHxHEIGHT in pixels, such as 640x360")
+    return int(width), int(height)
 
 
 def replay(episode: Episode, out: Path) -> None:

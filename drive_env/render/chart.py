@@ -297,7 +297,7 @@ def _panels(names):
     rates = ("score", "goal", "collision", "offroad", "timeout")
     panels = {"share of trials": [name for name in names if name in rates],
               "score by trial": [name for name in names if re.fullmatch(r"trial_\d+_score", name)],
-              "score above that of trial 0": [name for name in names if name.startswith("ada_delta_")],
+              "score above that of the first trial": [name for name in names if name.startswith("ada_delta_")],
               "reward": [name for name in names if name.startswith("reward")]}
     grouped = {name for members in panels.values() for name in members}
     panels |= {name: [name] for name in names if name not in grouped}

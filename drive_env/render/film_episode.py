@@ -22,7 +22,7 @@ from .view import SceneView
 
 FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
 
-FILM_FPS_LIMIT = 100
+LEAST_FILM_FPS, FILM_FPS_LIMIT = 0.1, 100
 """Films of smaller time steps leave out frames."""
 
 HOLD_S = 0.8
@@ -41,7 +41,7 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int | None = None, seed: int = 0, view: str = "scene",
          agent: int = 0, size: tuple[int, int] | None = None, config: ConfigSource | None = None,
-         progress: Progress | None = None) -> dict[str, MetricValue]:
+         progress: Progress | None = None, fps: float | None = None) -> dict[str, MetricValue]:
     """Runs one episode and writes it as a film (".mp4", ".gif") or a contact sheet (".png").
 
     Args:
@@ -57,6 +57,8 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         size: of a frame, pixels; None: 1280 x 720 for films, and 400 x 300 for each picture of a sheet.
         config: all other fields of the config; None: as for `record`.
         progress: called after every step with the steps done and the largest possible number of steps.
+        fps: frames per second of a film, which is in real time: at most one per step, so fewer leave out steps; None:
+            one per step, but at most 100. Not for sheets.
 
     Returns:
         The metrics of the batch at the end.
@@ -66,14 +68,15 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         MissingExtraError: the packages of the extra `render` are not installed.
     """
     path = checked_path(path, (*FILM_EXTENSIONS, ".png"))
+    film = path.lower().endswith(FILM_EXTENSIONS)
+    fps = _checked_fps(fps, film)
     policy = resolved(policy)
     config = _config(config, policy, agents, trials)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
-        film = path.lower().endswith(FILM_EXTENSIONS)
         scene_view = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, agent=agent)
         if film:
-            write_film(batch, act, scene_view, path, progress=progress)
+            write_film(batch, act, scene_view, path, progress=progress, fps=fps)
         else:
             batch.reset()
             write_picture(_sheet(_frames(batch, act, scene_view, progress)), path)
@@ -81,7 +84,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
 
 
 def write_film(batch: Batch, act: Callable[[], np.ndarray], scene_view: SceneView, path: str,
-               steps: int | None = None, progress: Progress | None = None) -> None:
+               steps: int | None = None, progress: Progress | None = None, fps: float | None = None) -> None:
     """Plays the next episode of world 0 of a batch into a film in real time.
 
     Args:
@@ -89,7 +92,7 @@ def write_film(batch: Batch, act: Callable[[], np.ndarray], scene_view: SceneVie
         scene_view: of world 0.
         path: ".mp4" or ".gif"; an existing file is replaced.
         steps: after which the film is cut; None: at the end of the episode.
-        progress: as for `play`.
+        progress, fps: as for `play`.
 
     Raises:
         ConfigError: the path has another extension.
@@ -99,9 +102,20 @@ def write_film(batch: Batch, act: Callable[[], np.ndarray], scene_view: SceneVie
     frames = islice(_frames(batch, act, scene_view, progress), None if steps is None else steps + 1)
     dt_s = batch.roles[int(batch.scene_index[0])].dt_s
     # Steps shorter than a frame: keep every n-th, and the last of each trial.
-    stride = max(1, round(1 / (dt_s * FILM_FPS_LIMIT)))
-    fps = 1 / (dt_s * stride)
-    write_video(_with_holds(_every_nth(frames, stride), round(HOLD_S * fps)), path, fps=fps)
+    stride = max(1, round(1 / (dt_s * (FILM_FPS_LIMIT if fps is None else fps))))
+    shown_fps = 1 / (dt_s * stride)
+    write_video(_with_holds(_every_nth(frames, stride), round(HOLD_S * shown_fps)), path, fps=shown_fps)
+
+
+def _checked_fps(fps, is_film):
+    fps = plain(fps)
+    if fps is None:
+        return None
+    if not is_film:
+        raise ConfigError(f"fps is {value_text(fps)}; a sheet has no frames per second, so it must be None")
+    if isinstance(fps, bool) or not isinstance(fps, (int, float)) or not LEAST_FILM_FPS <= fps <= FILM_FPS_LIMIT:
+        raise ConfigError(f"fps is {value_text(fps)}; it must be a number from {LEAST_FILM_FPS:g} to {FILM_FPS_LIMIT}")
+    return float(fps)
 
 
 def _config(config, policy, agents, trials):

@@ -61,7 +61,7 @@ def panel_sizes(width: int, height: int, coplayers: bool = False) -> Sizes:
 
 def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
              goal_shares: list[float | None]) -> None:
-    """Draws the title, the trial index, a box per trial that fills with the share of goals, and the trial's clock.
+    """Draws the title, the trial from 1, a box per trial that fills with the share of goals, and the trial's clock.
 
     Args:
         goal_shares: of each trial up to this one, from 0 to 1; None for a trial without a frame.
@@ -71,7 +71,7 @@ def draw_top(canvas: Canvas, sizes: Sizes, snapshot: Snapshot, title: str,
     middle = sizes.top / 2
     dt_s, trial_steps = snapshot.roles.dt_s, snapshot.roles.trial_steps
     clock = f"{snapshot.steps * dt_s:.1f} of {trial_steps * dt_s:.1f} s"
-    trial_text = f"trial index {snapshot.trial}, {snapshot.max_trials} trial{'s' * (snapshot.max_trials > 1)}"
+    trial_text = f"trial {snapshot.trial + 1} of {snapshot.max_trials}"
     boxes = snapshot.max_trials if 1 < snapshot.max_trials <= MAX_TRIAL_BOXES else 0
     box = round(0.95 * text)
 

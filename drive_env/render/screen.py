@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..batch import Batch
 from ..errors import CallError, ConfigError, value_text
+from ..names import check_names
 
 if TYPE_CHECKING:
     from .view import SceneView
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 RENDER_MODES = ("human", "rgb_array")
 """Render modes of envs: "human" is a window that shows every step, "rgb_array" a picture per call of `render`."""
+
+RENDER_OPTIONS = ("size", "view", "agent", "span_m", "box_m", "bars")
+"""The arguments of `SceneView` that an env may pass on."""
 
 _ALLOWED = ", ".join(map(repr, RENDER_MODES))
 
@@ -28,14 +33,21 @@ class Screen:
         batch: of the env.
         mode: the env's `render_mode`; None draws nothing.
         world: index of the world.
+        options: arguments of `SceneView`, of `RENDER_OPTIONS`; the first picture checks their values.
 
     Raises:
-        ConfigError: the mode is not one of `RENDER_MODES`.
+        ConfigError: the mode is not one of `RENDER_MODES`, or there is no such option.
     """
 
-    def __init__(self, batch: Batch, mode: str | None, world: int = 0) -> None:
+    def __init__(self, batch: Batch, mode: str | None, world: int = 0,
+                 options: Mapping[str, Any] | None = None) -> None:
         if mode is not None and not (isinstance(mode, str) and mode in RENDER_MODES):
             raise ConfigError(f"render_mode is {value_text(mode)}; it must be None or one of {_ALLOWED}")
+        if options is not None and not isinstance(options, Mapping):
+            raise ConfigError(f"render_options is {value_text(options)}; it must be None or a mapping of arguments of "
+                              "SceneView by name")
+        self.options = dict(options or {})
+        check_names("SceneView", self.options, RENDER_OPTIONS, "render option")
         self.batch, self.mode, self.world = batch, mode, world
         self._view: SceneView | None = None
         self._window: Window | None = None
@@ -78,11 +90,12 @@ class Screen:
         from .view import SceneView
         from .window import Window
 
-        self._view = view = SceneView(self.batch, self.world)
+        self._view = view = SceneView(self.batch, self.world, **self.options)
         if self.mode == "human":
             self._window = Window("drive-env", view.width, view.height)
         return view
 
     def __getstate__(self) -> dict:
         """A copy has no trails and no window."""
-        return {"batch": self.batch, "mode": self.mode, "world": self.world, "_view": None, "_window": None}
+        return {"batch": self.batch, "mode": self.mode, "world": self.world, "options": self.options, "_view": None,
+                "_window": None}

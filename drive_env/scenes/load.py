@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 from ..errors import SceneError
+from .generate import GENERATORS
 from .json_text import OtherJsonError
 from .readers import READERS, Reader
 from .readers.source import Source, read_source
@@ -24,6 +25,8 @@ def load_scene(path: str | os.PathLike) -> Scene:
         SceneError: names the file and why it cannot be read, or for every format why the file is not of it; or how many
             scenes the file holds, if that is not one. `resolve_scenes` returns all of them.
     """
+    if isinstance(path, str) and path in GENERATORS and not os.path.exists(path):
+        raise SceneError(f"{path}: there is no file of this name, but a generator: generate_scene({path!r})")
     return only_scene(read_source(path))
 
 

@@ -19,6 +19,13 @@ def test_an_option_changes_its_field_and_no_other(words, drive):
     assert parse_config(SMALL, words, "train", None) == SMALL.changed(env={"drive": drive})
 
 
+def test_the_help_lists_the_choices_of_a_field_of_the_env(capsys):
+    with pytest.raises(SystemExit):
+        parse_config(SMALL, ["--help"], "train", None)
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "one of 'discrete', 'multi_discrete', 'continuous'" in text
+
+
 @pytest.mark.parametrize("words, sentence", [
     (["--env.drive.observation.partners", "300"], "observation.partners is 300; it must be"),
     (["--env.drive.control", "cars"], "control is 'cars'; it must be one of"),

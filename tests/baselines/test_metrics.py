@@ -90,9 +90,10 @@ class FakeWandb:
     """The parts of W&B that a log uses; no test logs to a server."""
 
     def __init__(self):
-        self.logged = []
+        self.logged, self.begun, self.id = [], [], "made-by-wandb"
 
     def init(self, **options):
+        self.begun.append(options)
         return self
 
     def log(self, values):
@@ -118,6 +119,32 @@ def test_films_and_pages_are_shown_in_wandb(tmp_path, monkeypatch):
     log.close()
     assert wandb.logged == [{"eval/towns/replay/0": ("page", "<p>", False), **COUNTERS,
                              "eval/towns/scene/0": ("video", str(tmp_path / "b.mp4"), "mp4")}]
+
+
+def test_a_resumed_run_continues_its_own_run_in_wandb(tmp_path, monkeypatch):
+    wandb, named = FakeWandb(), {"project": "cars", "name": "first"}
+    monkeypatch.setattr(log_module, "check_loggers", lambda *loggers: (None, wandb))
+    for resumed in (0, 3, 0):
+        Log(tmp_path / "run", mute=False, resumed=resumed, wandb=True, wandb_options=named).close()
+    fresh = {"dir": str(tmp_path / "run"), "config": None, **named}
+    assert wandb.begun == [fresh, {**fresh, "id": "made-by-wandb", "resume": "allow"}, fresh]
+
+
+def test_lines_of_evaluations_are_not_wrapped_in_a_file(tmp_path, monkeypatch):
+    """A file has no width; rich takes 80 columns for it."""
+    import io
+    import sys
+
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    log = Log(tmp_path / "run", mute=False, share_done=lambda: 0.5)
+    figures = dict.fromkeys(("goal", "score", "collision", "offroad"), 0.25)
+    name = "a_name_so_long_that_a_line_of_80_columns_cannot_hold_it"
+    log.write("random_policy", COUNTERS, figures)
+    log.write("evaluation", COUNTERS, {"evaluator": name} | {f"eval/{name}/{one}": 0.25 for one in figures})
+    log.close()
+    lines = sys.stdout.getvalue().splitlines()
+    assert "random_policy at update 4: goal 0.250, score 0.250, collision 0.250, offroad 0.250" in lines
+    assert f"evaluator {name} at update 4: score 0.250, goal 0.250, collision 0.250, offroad 0.250" in lines
 
 
 def test_a_film_is_an_animation_in_tensorboard(tmp_path):

@@ -116,6 +116,21 @@ def test_every_file_that_a_run_writes_is_overwritten_and_none_of_a_similar_name(
     assert [name for name in (*written, *others) if (folder / name).exists()] == others
 
 
+@pytest.mark.parametrize("below, reason", [("", "it is a file"), ("/run", "Not a directory")])
+def test_a_folder_that_cannot_be_written_to_is_named(run, tmp_path, below, reason):
+    (tmp_path / "file").write_text("mine")
+    folder = f"{tmp_path / 'file'}{below}"
+    with pytest.raises(FolderError, match=f"^folder '{folder}' cannot be written to: {reason}; choose another"):
+        train(run.changed(run={"folder": folder}))
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_finished_run_that_is_resumed_says_so(run, capsys):
+    lines = train(run.changed(run={"resume": True})).lines
+    steps = [line["agent_steps"] for line in lines if line["kind"] == "update"][-1]
+    assert f"is finished, with {steps} of {run.ppo.agent_steps} agent-steps; a larger" in capsys.readouterr().err
+
+
 def test_a_log_without_a_checkpoint_is_never_lost(run, capsys):
     folder = Path(run.run.folder)
     shutil.rmtree(checkpoint.newest(folder))

@@ -128,7 +128,7 @@ def test_metrics_are_drawn_in_panels_by_unit(tmp_path):
                 "reward": MetricValue(1.0, 5), "mean_speed_mps": MetricValue(7.0, 5)} for step in range(4)]
     plot_metrics(history, tmp_path / "run.svg")
     text = words(tmp_path / "run.svg")
-    for label in ("share of trials", "score by trial", "score above that of trial 0", ">trials<"):
+    for label in ("share of trials", "score by trial", "score above that of the first trial", ">trials<"):
         assert label in text
     for name in history[0]:
         assert name in text

@@ -106,3 +106,21 @@ def test_a_sheet_of_a_long_trial_keeps_few_frames_and_spreads_them(length):
     chosen = [int(frame) for frame in kept.selected(np.array(length - 1))]
     assert chosen[0] == 0 and chosen[-1] == length - 1 and len(chosen) == 5
     assert np.abs(np.diff(chosen) - (length - 1) / 4).max() <= max(2, length / 16)
+
+
+def test_a_film_of_fewer_frames_lasts_as_long(town, tmp_path):
+    times_s = []
+    for fps in (None, 5.0):
+        play(town, tmp_path / "film.mp4", agents=4, config=DriveConfig(trial_steps=20), fps=fps, **SMALL)
+        with av.open(str(tmp_path / "film.mp4")) as film:
+            times_s.append((film.streams.video[0].average_rate, float(film.duration) / av.time_base))
+    assert [rate for rate, _ in times_s] == [10, 5]
+    assert times_s[1][1] == pytest.approx(times_s[0][1], abs=0.2)
+
+
+@pytest.mark.parametrize("name, fps, sentence", [
+    ("a.gif", 0, "fps is 0; it must be a number from 0.1 to 100"), ("a.gif", True, "fps is True"),
+    ("a.png", 5, "fps is 5; a sheet has no frames per second")])
+def test_frames_per_second_that_do_not_fit_are_an_error(town, tmp_path, name, fps, sentence):
+    with pytest.raises(ConfigError, match=f"^{sentence}"):
+        play(town, tmp_path / name, fps=fps)

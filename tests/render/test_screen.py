@@ -185,3 +185,30 @@ def test_the_vector_env_draws_every_world():
     assert isinstance(pictures, tuple) and [picture.shape for picture in pictures] == [PICTURE] * 2
     assert not np.array_equal(*pictures)
     envs.close()
+
+
+ADAPTERS = {
+    "PettingZoo": lambda options: parallel_env("town", render_mode="rgb_array", render_options=options),
+    "Gymnasium": lambda options: gymnasium.make("drive_env/Drive-v0", render_mode="rgb_array", render_options=options),
+    "vector": lambda options: gymnasium.make_vec(
+        "drive_env/Drive-v0", 1, "vector_entry_point", render_mode="rgb_array", render_options=options)}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_env_draws_the_view_of_its_options_also_after_it_was_closed(adapter):
+    options = {"view": "follow", "size": (96, 64), "bars": False}
+    env = ADAPTERS[adapter](options)
+    env.reset(seed=3)
+    found = np.asarray(env.render()).reshape(64, 96, 3)
+    assert np.array_equal(found, SceneView(env.unwrapped.batch, **options).frame())
+    env.close()
+    if adapter == "PettingZoo":
+        env.reset(seed=3)
+        assert np.array_equal(env.render(), found)
+
+
+def test_an_option_that_no_view_has_is_an_error_when_the_env_is_made():
+    with pytest.raises(ConfigError, match="^SceneView has no render option 'vew'; did you mean view"):
+        parallel_env("town", render_options={"vew": "follow"})
+    with pytest.raises(ConfigError, match="^render_options is 3; it must be None or a mapping"):
+        parallel_env("town", render_options=3)

@@ -15,6 +15,7 @@ from views import BAR_PX, SIZE, crash
 
 from drive_env import Batch, DriveConfig, generate_scene
 from drive_env.render import SceneView, colours
+from drive_env.render.canvas import Canvas
 
 
 def test_a_restart_shows_the_first_picture_again_and_counts_the_trial():
@@ -73,7 +74,7 @@ def test_the_clock_goes_on_within_a_trial():
         assert bar[5] == pytest.approx(bar[10] / 2, abs=1.5) and bar[10] > 40
 
 
-def test_the_trial_index_is_written_if_trials_have_no_boxes():
+def test_the_trial_is_written_if_trials_have_no_boxes():
     with started(crash(), max_trials=100, trial_steps=2) as batch:
         look = SceneView(batch, size=SIZE)
         tops = []
@@ -82,6 +83,17 @@ def test_the_trial_index_is_written_if_trials_have_no_boxes():
             drive(batch, 3)
         assert batch.trial_index[0] == 4
         assert not any(np.array_equal(a, b) for a, b in pairwise(tops))  # the clock stands at 0 in each
+
+
+def test_a_picture_counts_trials_from_one(monkeypatch):
+    written = []
+    monkeypatch.setattr(Canvas, "text", lambda self, x, y, text, *rest, **more: written.append(text) or x)
+    with started(crash(), max_trials=3, trial_steps=2) as batch:
+        look = SceneView(batch, size=SIZE)
+        for _ in range(3):
+            look.frame()
+            drive(batch, 3)
+    assert [text for text in written if text.startswith("trial ")] == ["trial 1 of 3", "trial 2 of 3", "trial 3 of 3"]
 
 
 def test_trails_are_of_this_trial_only():

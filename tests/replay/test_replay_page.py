@@ -211,7 +211,7 @@ def test_two_trials_play_side_by_side_at_one_step(page):
     page.rest()
     captions = [caption.text for caption in page.driver.find_elements("css selector", ".caption .step")]
     assert captions == ["step 40 of 200", f"step 40 of {page.run('return replay.trials[2].lastStep')}"]
-    assert "trial 0" in page.text("#section-now thead") and "trial 2" in page.text("#section-now thead")
+    assert "trial 1" in page.text("#section-now thead") and "trial 3" in page.text("#section-now thead")
     assert "More than 1 m apart from" in page.text("#panel")
     picture = "return replay.page.panes[arguments[0]].canvas.toDataURL()"
     assert page.run(picture, 0) != page.run(picture, 1)

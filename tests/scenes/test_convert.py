@@ -209,3 +209,13 @@ def test_inspect_reads_a_file_once(bin_file, tmp_path, monkeypatch):
     monkeypatch.setattr(source, "open", counted, raising=False)
     assert "CRC-32" in run("inspect", str(out))
     assert read == [str(out)]
+
+
+def test_a_generators_name_that_is_loaded_points_to_the_generator(tmp_path, monkeypatch):
+    """Unless there is a file of that name."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(drive_env.SceneError, match=r"^town: there is no file of this name, but a generator: gen"):
+        drive_env.load_scene("town")
+    drive_env.save_scene(drive_env.generate_scene("highway", agents=2), "a.drv")
+    (tmp_path / "a.drv").rename("town")
+    assert drive_env.load_scene("town").objects.count == 2

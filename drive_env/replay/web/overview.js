@@ -14,7 +14,7 @@ class OverviewPanel {
 
   columns() {
     const manyEpisodes = trials[trials.length - 1].episode > 0;
-    return trials.map((trial) => (manyEpisodes ? `${trial.episode}/${trial.index}` : `trial ${trial.index}`));
+    return trials.map((trial) => (manyEpisodes ? `${trial.episode}/${trial.index + 1}` : `trial ${trial.index + 1}`));
   }
 
   countsTable() {
