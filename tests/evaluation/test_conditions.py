@@ -6,7 +6,6 @@ import pytest
 from drive_env import Batch, ConfigError, DriveConfig
 from drive_env.behaviours import BEHAVIOURS
 from drive_env.evaluation import BehaviourClass, HumanReplay, Robustness, TrafficMatrix, evaluator_of, merge
-from drive_env.evaluation import behaviour_class as behaviour_module
 from drive_env.evaluation import traffic_matrix
 from drive_env.evaluation.figures import figures_of
 from drive_env.evaluation.metrics import quantities_of
@@ -15,16 +14,6 @@ from drive_env.evaluation.robustness import LEVELS
 from drive_env.policies import TrainedPolicy, policy_maker
 
 SMALL = {"scenes": ("intersection",), "scene_count": 3, "scene_agents": 4, "env": {"trial_steps": 60}}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def few_scenes_at_a_time():
-    """Scenes of a class are made 25 at a time, which takes long for the three that are played."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(behaviour_module, "WORLDS", 3)
-        behaviour_module._block.cache_clear()
-        yield
-    behaviour_module._block.cache_clear()
 
 
 # ---- classes of behaviour ----
