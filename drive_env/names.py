@@ -6,7 +6,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from .errors import ArgumentError, DriveError, value_text
 
@@ -17,7 +17,7 @@ NEAR = 0.75
 """Similarity (`difflib`) from which a name is suggested: a letter or two are wrong or swapped."""
 
 
-def check_names(owner: str, given: Iterable[object], known: Mapping[str, str] | Iterable[str], noun: str = "field",
+def check_names(owner: str, given: Iterable[Any], known: Mapping[str, str] | Iterable[str], noun: str = "field",
                 error: type[DriveError] = ArgumentError) -> None:
     """Rejects names that `owner` does not have.
 
@@ -34,7 +34,7 @@ def check_names(owner: str, given: Iterable[object], known: Mapping[str, str] | 
     """
     paths = known if isinstance(known, Mapping) else {name: name for name in known}
     for name in given:
-        if name not in own_names(paths):
+        if name not in paths or paths[name] != name:
             raise error(unknown_name(owner, name, paths, noun))
 
 

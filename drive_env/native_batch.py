@@ -129,11 +129,11 @@ class NativeBatch:
         check(lib.drv_batch_copy(self.handle, ffi.from_buffer(block), self._pointers(arrays), message), message)
         return block, arrays
 
-    def copy_world(self, world: int) -> dict[str, np.ndarray]:
-        """A copy of one world's state, (n,) each, by the core's names; errors as of `copy`."""
+    def copy_world(self, world: int) -> WorldState:
+        """A copy of one world's state; errors as of `copy`."""
         block, message = aligned_block(len(self.block) // self.num_worlds), per_thread.message
         check(lib.drv_batch_copy_world(self.handle, world, ffi.from_buffer(block), message), message)
-        return {name: view[0] for name, view in self.state_views(block).items()}
+        return WorldState(block, self._fields)
 
     def goals(self, world: int, capacity: int) -> tuple[np.ndarray, np.ndarray]:
         """The current goal of every agent of a world and those that will follow it, `capacity` at most.
@@ -172,7 +172,7 @@ class NativeBatch:
         """The arrays of a block of one or all worlds as views, (worlds, n) each, by the core's names."""
         worlds = len(block) * self.num_worlds // len(self.block)
         return {name: np.ndarray((worlds, count), dtype, block.data, offset, (stride, dtype.itemsize))
-                for name, dtype, offset, stride, count in self._fields}
+                for name, (dtype, offset, stride, count) in self._fields.items()}
 
     def _pointers(self, arrays: dict[str, np.ndarray]):
         """A drv_arrays of pointers to arrays of the table; valid while the arrays live."""
@@ -182,10 +182,24 @@ class NativeBatch:
             for name, array in arrays.items()})
 
 
-def _state_fields(handle) -> list:
-    """The core's table of state arrays: name, dtype, offset in a world, bytes from world to world, entries."""
-    return [(text(field.name), np.dtype(text(field.type)), field.offset, field.world_stride, field.count)
-            for field in table(lib.drv_batch_state_fields, "drv_state_field", handle)]
+class WorldState:
+    """The state of one world by the core's names, (n,) each.
+
+    Each array is made where it is read: a caller reads a few of the hundred, all of which take longer than a step.
+    """
+
+    def __init__(self, block: np.ndarray, fields: dict[str, tuple]) -> None:
+        self._block, self._fields = block, fields
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        dtype, offset, _, count = self._fields[name]
+        return np.ndarray(count, dtype, self._block.data, offset)
+
+
+def _state_fields(handle) -> dict[str, tuple]:
+    """The core's table of state arrays by name: dtype, offset in a world, bytes from world to world, entries."""
+    return {text(field.name): (np.dtype(text(field.type)), field.offset, field.world_stride, field.count)
+            for field in table(lib.drv_batch_state_fields, "drv_state_field", handle)}
 
 
 _alive: weakref.WeakSet[NativeBatch] = weakref.WeakSet()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .binding import lib
 from .config import FOLLOWED_GOALS, disturbances_of
 from .errors import checked_int
+from .native_batch import WorldState
 from .reports import reward_metrics
 from .roles import Roles, listed_goal
 from .routes import lane_heading_rad
@@ -131,14 +132,14 @@ class ReadableWorlds(WorldRange):
         has_goal = np.arange(1, goals_m.shape[1]) < counts[:, None]
         return {"next_goals_m": np.where(has_goal[:, :, None], goals_m[:, 1:, :2], np.float32(np.nan))}
 
-    def _world(self, world: int) -> dict[str, np.ndarray]:
-        """A copy of one world's state, (n,) each, by the core's names."""
+    def _world(self, world: int) -> WorldState:
+        """A copy of one world's state."""
         world = checked_int("world", world, 0, self.num_worlds - 1)
         self._check_open()
         return self._core.copy_world(world)
 
 
-def _own_goal_headings(roles: Roles, state: dict[str, np.ndarray], on_goal: str) -> np.ndarray:
+def _own_goal_headings(roles: Roles, state: WorldState, on_goal: str) -> np.ndarray:
     """(agents,) float32, the headings that the scene has for the present goals of a world; NaN where it has none."""
     found = np.full(len(state["goal_lane"]), np.nan, np.float32)
     if len(roles.scene.candidate_goals_m):

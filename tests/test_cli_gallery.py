@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from command import cells, run
+from command import cells, exit_of, run
 
 from drive_env import ConfigError
 from drive_env.scenes.generate import GENERATORS
@@ -44,14 +44,13 @@ def test_an_unknown_scene_is_an_error_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_before_anything_is_played(tmp_path):
+def test_a_folder_that_cannot_be_written_is_an_error_before_anything_is_played(tmp_path, monkeypatch, capsys):
     needs_render()
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").write_text("")
     (tmp_path / "folder" / "index.html").mkdir(parents=True)
     for folder, reason in (("taken", "taken: File exists"), ("folder", "folder/index.html: Is a directory")):
-        done = subprocess.run([sys.executable, "-m", "drive_env", "gallery", "--out", folder], cwd=tmp_path,
-                              capture_output=True, text=True, timeout=60, check=False)
-        assert (done.returncode, done.stderr, done.stdout) == (1, f"drive-env: {reason}\n", "")
+        assert exit_of(monkeypatch, capsys, "gallery", "--out", folder) == (1, "", f"drive-env: {reason}\n")
 
 
 def test_without_the_extra_a_sentence_names_it(tmp_path):

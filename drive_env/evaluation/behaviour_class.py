@@ -42,7 +42,7 @@ class BehaviourClass(Evaluator):
             ConfigError: there is no such class, or it has fewer scenes than `scene_count`.
         """
         count = checked_int("scene_count", self.config.scene_count, 1, SCENES)
-        return [Source(f"{name}/{index}", _reader(name, index), name)
+        return [Source(f"{name}/{index}", _reader(name, index, count), name)
                 for name in map(checked_class, self.config.scenes) for index in range(count)]
 
     def probe(self, batch: Batch) -> Probe:
@@ -51,13 +51,13 @@ class BehaviourClass(Evaluator):
 
 
 @lru_cache(maxsize=2)
-def _block(name: str, first: int) -> tuple[Scene, ...]:
-    """The scenes of a class that are generated together: one alone would take almost as long."""
-    return tuple(behaviour_scenes(name, range(first, min(first + WORLDS, SCENES))))
+def _block(name: str, first: int, count: int) -> tuple[Scene, ...]:
+    """The scenes of a class that are generated together, in one batch, of the `count` that are played."""
+    return tuple(behaviour_scenes(name, range(first, min(first + WORLDS, count))))
 
 
-def _reader(name: str, index: int) -> Callable[[], Sequence[Scene]]:
-    return lambda: [_block(name, index - index % WORLDS)[index % WORLDS]]
+def _reader(name: str, index: int, count: int) -> Callable[[], Sequence[Scene]]:
+    return lambda: [_block(name, index - index % WORLDS, count)[index % WORLDS]]
 
 
 class ShownBehaviours(LoggedTrials):

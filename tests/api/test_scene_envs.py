@@ -33,16 +33,16 @@ def test_every_scene_that_is_no_task_has_an_env():
 def test_the_scenes_of_an_env_are_those_of_seeds_0_to_63():
     """All ids name their generator in the same way, so that the fastest one stands for them."""
     assert all(gymnasium.spec(row.id).kwargs["scenes"] == row.scenes for row in SCENE_ENVS)
-    env = gymnasium.make("drive_env/Narrow-v0").unwrapped
-    assert {role.scene.name for role in env.batch.roles} == {f"narrow/{seed}" for seed in range(64)}
-    env.close()
+    for env in (gymnasium.make("drive_env/Narrow-v0").unwrapped, parallel_env("narrow")):
+        assert {role.scene.name for role in env.batch.roles} == {f"narrow/{seed}" for seed in range(64)}
+        env.close()
 
 
 @each_env
 def test_an_env_matches_the_table(row):
     """One agent; all other vehicles are rule-based, in a parking lot static; one trial of the horizon; the row's
     weights."""
-    env = gymnasium.make(row.id, scenes=[generate_scene(row.scenes, seed=seed) for seed in range(8)]).unwrapped
+    env = gymnasium.make(row.id, scenes=few_scenes(row)).unwrapped
     config, roles = env.batch.config, env.batch.roles
     assert {role.num_agents for role in roles} == {1} and config.max_trials == 1
     reacting, static = {role.rule_based_count for role in roles}, {role.static_count for role in roles}
@@ -172,10 +172,10 @@ def test_a_spec_survives_json(row):
 
 
 @each_env
-def test_the_scene_s_name_makes_a_pettingzoo_env_of_all_its_vehicles(row):
+def test_the_scenes_of_an_env_make_a_pettingzoo_env_of_all_their_vehicles(row):
     """With the default config, and with that of the id; only vehicles marked for log replay then still follow rules."""
     for config in (None, gymnasium.spec(row.id).kwargs["defaults"]):
-        env = parallel_env(row.scenes if config is None else few_scenes(row), config)
+        env = parallel_env(few_scenes(row), config)
         assert len(env.possible_agents) == GENERATORS[row.scenes].DEFAULT_AGENTS
         env.reset(seed=0)
         env.step({agent: env.action_space(agent).sample() for agent in env.agents})

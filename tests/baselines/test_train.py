@@ -307,27 +307,33 @@ def test_a_command_interrupted_during_its_imports_prints_one_line(tmp_path, comm
 def test_a_preset_fits_one_and_two_env_groups(name):
     config = PRESETS[name]
     assert config.env.num_worlds % 2 == 0
-    scene = scenes_of(replace(config.env, scene_count=1))
+    scene = scenes_of(replace(config.env, scene_count=1, scene_counts={}))
     with Batch(scene, config=config.env.drive) as batch:
         assert config.env.num_worlds * batch.num_agents % config.ppo.minibatches == 0
     assert isinstance(config, TrainConfig) and isinstance(config.env.drive, DriveConfig)
 
 
-def test_the_example_is_short_and_runs(tmp_path):
+def run_example(monkeypatch, capsys, *arguments):
+    """The exit code, stdout and stderr of the example, on two scenes."""
+    with monkeypatch.context() as patch:
+        patch.setattr(presets, "SMALL", presets.SMALL.changed(env={"scene_count": 2}))
+        return run_here(patch, capsys, lambda: runpy.run_path(str(ROOT / "examples" / "train.py")), *arguments)
+
+
+def test_the_example_is_short_and_runs(tmp_path, monkeypatch, capsys):
     """In the folder that is named."""
     code = (ROOT / "examples" / "train.py").read_text().split('"""')[2]
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
-    done = subprocess.run([sys.executable, str(ROOT / "examples" / "train.py"), "0.02", "named"], cwd=tmp_path,
-                          text=True, capture_output=True, timeout=300, check=False,
-                          env={"PYTHONPATH": str(ROOT), "PATH": "", "OMP_NUM_THREADS": "1"})
-    assert done.returncode == 0, done.stderr
-    assert "trained: " in done.stdout and (tmp_path / "named" / "curves.png").exists()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run_module, "draw_curves", draw_curves)
+    code, printed, errors = run_example(monkeypatch, capsys, "0.02", "named")
+    assert code == 0, errors
+    assert "trained: " in printed and (tmp_path / "named" / "curves.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_each_run_of_the_example_has_a_folder_of_its_own(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(presets, "SMALL", presets.SMALL.changed(env={"scene_count": 2}))
     for _ in range(2):
-        run_here(monkeypatch, capsys, lambda: runpy.run_path(str(ROOT / "examples" / "train.py")), "0.02")
+        run_example(monkeypatch, capsys, "0.02")
     folders = [*(tmp_path / "runs").iterdir()]
     assert len(folders) == 2 and all((folder / "curves.png").exists() for folder in folders)

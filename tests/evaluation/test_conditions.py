@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drive_env import Batch, ConfigError, DriveConfig
-from drive_env.behaviours import BEHAVIOURS
+from drive_env.behaviours import BEHAVIOURS, behaviour_scenes
 from drive_env.evaluation import BehaviourClass, HumanReplay, Robustness, TrafficMatrix, evaluator_of, merge
 from drive_env.evaluation import behaviour_class as behaviour_module
 from drive_env.evaluation import traffic_matrix
@@ -15,16 +15,6 @@ from drive_env.evaluation.robustness import LEVELS
 from drive_env.policies import TrainedPolicy, policy_maker
 
 SMALL = {"scenes": ("intersection",), "scene_count": 3, "scene_agents": 4, "env": {"trial_steps": 60}}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def few_scenes_at_a_time():
-    """Scenes of a class are made 25 at a time, which takes long for the three that are played."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(behaviour_module, "WORLDS", 3)
-        behaviour_module._block.cache_clear()
-        yield
-    behaviour_module._block.cache_clear()
 
 
 # ---- classes of behaviour ----
@@ -43,6 +33,17 @@ def test_the_log_shows_its_class_and_a_car_that_drives_straight_on_does_not():
     assert set(logs.rows["group"].tolist()) == {name.partition("/")[0] for name in logs.rows["scene"].tolist()}
     parts = [evaluator.rollout("constant", shard=(shard, 2)) for shard in (1, 0)]
     assert merge(parts).groups == straight.groups
+
+
+def test_each_source_has_the_scene_of_its_class_and_index(monkeypatch):
+    """Also beyond the scenes that are made together."""
+    monkeypatch.setattr(behaviour_module, "WORLDS", 2)
+    for count in (1, 3):
+        found = [scene for source in BehaviourClass("few", {"scenes": ["cut_in"], "scene_count": count}).sources()
+                 for scene in source.read()]
+        for scene, expected in zip(found, behaviour_scenes("cut_in", range(count)), strict=True):
+            assert scene.name == expected.name
+            np.testing.assert_array_equal(scene.objects.x_m, expected.objects.x_m)
 
 
 def test_all_classes_with_all_their_scenes_are_the_default():
