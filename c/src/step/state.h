@@ -181,7 +181,7 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     X(float, "f4", own_reward, DRV_OWN_REWARDS, "sum in this trial of the caller's rewards; no entries without them", \
       "trial_restart, drv_batch_reward")                                                                             \
     X(uint8_t, "u1", reward_is_due, DRV_HAS_OWN_REWARD, "the caller has not yet rewarded the last step",             \
-      "trial_restart, reward_score, drv_batch_reward")                                                               \
+      "reset, reward_score, drv_batch_reward")                                                                       \
     X(float, "f4", reward_weight, DRV_DRAWN_WEIGHTS, "[agent, term]; no entries where no term has a range",          \
       "trial_restart")                                                                                               \
     /* agents: masks of actions; no entries where they are off */                                                     \
