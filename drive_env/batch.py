@@ -67,7 +67,8 @@ class Batch(ReadableWorlds):
             0: none.
         reward: a function that is called once after every step with the `Batch` or `BatchPart` that was stepped, and
             returns the reward of each of its agents, (R,) float32; or its path, "package.module:name". `rewards`, the
-            metric `reward` and recordings then have what it returns (docs/your_own.md). None: the config's reward.
+            metric `reward`, trial records and replay pages then have what it returns (docs/your_own.md). None: the
+            config's reward.
 
     Arrays are views of shared memory that the next call overwrites. R is the number of agents, W that of worlds.
 

@@ -14,14 +14,14 @@ from .errors import ConfigError, value_text
 
 
 def imported_function(argument: str, path: str) -> Callable[..., Any]:
-    """The function of "package.module:name"; of a class, an instance that is made without arguments.
+    """The function that a path names; of a class, an instance that is made without arguments.
 
     Args:
         argument: the name of the argument, for the message.
-        path: its value.
+        path: its value, "package.module:name".
 
     Raises:
-        ConfigError: the path is none, cannot be imported, or is that of no function.
+        ConfigError: the text is not such a path, cannot be imported, or names something that is not a function.
     """
     module, _, name = path.partition(":")
     if not module or not name:

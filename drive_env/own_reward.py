@@ -1,4 +1,4 @@
-"""The reward of the caller: a function of a batch that is called after every step, and the check of what it returns."""
+"""How does a function of the caller reward a step? It gets the batch after the step; its result is checked here."""
 
 from __future__ import annotations
 

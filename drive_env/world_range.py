@@ -184,8 +184,9 @@ class WorldRange:
             ActionError: the action of a driving agent is not finite or out of range, or the array has the wrong
                 shape or type. No world has advanced.
             CallError: before `reset`, after `close`, while a step is in flight, or where the caller must first call
-                `reset(worlds=mask)`. Or the function `reward` of the batch returned no rewards that fit: the worlds
-                have advanced, and `reset` must follow, as after any exception of that function.
+                `reset(worlds=mask)`. Also where the function `reward` of the batch returned an array of the wrong type
+                or shape, or a number out of range: then the worlds have advanced, and the next call must be `reset`, as
+                after an exception of that function.
         """
         pointer = ffi.NULL if actions is self.bound_actions else self._pointer_to(actions)
         message = per_thread.message
@@ -214,7 +215,8 @@ class WorldRange:
         """Completes the step that `step_async` started in this or another thread; the calling thread steps worlds, too.
 
         Raises:
-            CallError: no step is in flight, the batch is closed, or, as from `step`, the rewards do not fit.
+            CallError: no step is in flight, or the batch is closed; also, as from `step`, where the function `reward`
+                returned a wrong array.
         """
         message = per_thread.message
         check(lib.drv_batch_wait(self._core.handle, self._index, message), message)

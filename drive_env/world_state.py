@@ -66,11 +66,13 @@ class ReadableWorlds(WorldRange):
             ConfigError: there is no such world.
             CallError: the batch is closed, a step is in flight, or another thread is in a call.
         """
+        # Goals, and what the response to them adds.
         state = self._world(world)
         goal_m = np.stack([state["goal_x_m"], state["goal_y_m"]], axis=1)
         further = self._next_goals(world) if self.config.on_goal == "next" and self.config.observation.goals > 1 else {}
         counts = ["goals_reached"] if self.config.on_goal in FOLLOWED_GOALS else []
         counts += ["respawns", "start_of"] if self.config.on_goal == "respawn" else []
+        # The heading of a goal is its own in the scene, else that of the lane there.
         headings = {}
         if self.config.goal_heading_tolerance_rad is not None:
             scene = self._core.scene_handles[state["scene_index"][0]]
@@ -79,6 +81,7 @@ class ReadableWorlds(WorldRange):
                 for lane, along_m in zip(state["goal_lane"].tolist(), state["goal_along_m"].tolist())], np.float32)
             own_rad = _own_goal_headings(self.roles[state["scene_index"][0]], state, self.config.on_goal)
             headings["goal_heading_rad"] = np.where(np.isnan(own_rad), of_lanes_rad, own_rad)
+        # Events, disturbances and sums of rewards of the trial.
         names = ["had_goal", "had_collision", "had_offroad"]
         names += ["had_red_light", "had_stop_sign"] if self.config.traffic_controls else []
         agents: dict[str, npt.NDArray[Any]] = {name: state[name].astype(bool) for name in names}

@@ -41,7 +41,7 @@ def test_the_demo_reports_both_drivers_and_the_time_of_each_phase():
 
 
 def test_the_demo_films_the_scene(tmp_path):
-    """The last scene, since one film is enough to see what the lane driver does."""
+    """Of a narrow street, where a policy that does not wait for the other vehicle would collide."""
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     output = run("demo", "narrow", "--episodes", "1", "--out", str(tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"episode.mp4", "episode.html"}
@@ -225,6 +225,9 @@ def test_a_page_has_the_config_of_an_env_and_of_the_settings(tmp_path, monkeypat
     (["--set", "env.reward.goal.now=3"], "^--set is 'env.reward.goal.now'; it must name a field of the config"),
     (["--set", "env.reward=3", "env.reward.goal=3"], "^--set sets env.reward and a field of it; it may set one"),
     (["--set", "env.reward.goal=3", "env.reward=3"], "^--set sets env.reward and a field of it; it may set one"),
+    (["--trials", "2", "--set", "env.max_trials=3"],
+     "^--trials and --set env.max_trials are both set; at most one may be"),
+    (["--set", "env.agents_per_world=1"], "^--agents and --set env.agents_per_world are both set; at most one may be"),
     (["--set", "env.trial_step=3"], "^DriveConfig has no field 'trial_step'; did you mean trial_steps"),
     (["--set", "env.dt_s=0"], "^dt_s is 0; it must be")])
 def test_a_wrong_env_or_setting_is_one_sentence(options, sentence, tmp_path):

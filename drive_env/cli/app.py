@@ -156,7 +156,7 @@ def _trials(default: int) -> Any:
 class _SeveralSettings(SeveralValues):
     @staticmethod
     def is_value(option: str, word: str) -> bool:
-        """Whether a word can be a setting, and no scene."""
+        """Whether a word is a setting and cannot be a scene."""
         return "=" in word
 
 

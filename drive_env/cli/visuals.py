@@ -55,14 +55,14 @@ OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agent
 
 @dataclass(frozen=True)
 class Episode:
-    """The options of `play`, `drive` and `replay` that say what is played.
+    """The options of `play`, `drive` and `replay` that determine the episode.
 
     Attributes:
-        scene, index: its name, and the number of the scenario in a file of several.
+        scene, index: its name, and the index of the scene in a folder.
         policy: None: the rule-based one for the scene.
         agents, trials: None: as many as scene and config have.
         parked: number of vehicles of a generated scene beside the agents.
-        seed: of scene, episode and random policy.
+        seed: of the scene, of the episode and of the random policy.
         env: id of the Gymnasium env whose config is used; None: none.
         settings: `env.FIELD=VALUE` each.
     """
@@ -139,6 +139,7 @@ class Episode:
 
     def _changes(self):
         """The fields of the config that `settings` set, nested ones as mappings."""
+        # Each of "env.FIELD" and "env.FIELD.FIELD", of which neither hides the other.
         changes: dict[str, Any] = {}
         for key, value in overrides_of(self.settings).items():
             env, *names = key.split(".")
@@ -151,6 +152,11 @@ class Episode:
                 raise ConfigError(f"--set sets env.{names[0]} and a field of it; it may set one of them")
             else:
                 changes[names[0]] = value
+        # An option of its own would override the field.
+        for option, name, number in (("--agents", "agents_per_world", self.agents),
+                                     ("--trials", "max_trials", self.trials)):
+            if number is not None and name in changes:
+                raise ConfigError(f"{option} and --set env.{name} are both set; at most one may be")
         return changes
 
 

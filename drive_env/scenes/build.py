@@ -23,10 +23,11 @@ class Vehicle:
     """A vehicle of a scene that `build_scene` makes.
 
     Attributes:
-        start: of its centre: x_m, y_m, heading_rad and z_m, the height of the road, as `Road.pose` returns them; or
-            only x_m and y_m: the others are those of the nearest lane.
-        goal: x_m, y_m and, if it must be reached with a heading of its own, heading_rad; then z_m. None: the vehicle is
-            parked: it is marked for log replay, and stands.
+        start: x_m, y_m and heading_rad of its centre, and z_m, the height of the road, as `Road.pose` returns them.
+            Without z_m, or without heading_rad and z_m, the nearest lane has them.
+        goal: 2 to 4 numbers in the same order. Without heading_rad, the heading at the goal is that of the lane there;
+            it counts with `goal_heading_tolerance_rad` only. None: the vehicle is parked, that is, marked for log
+            replay, and stands.
         speed_mps: at the start, along its heading.
         length_m, width_m, height_m: its size.
     """
@@ -41,7 +42,7 @@ class Vehicle:
 
 @named_arguments
 def build_scene(roads: Sequence[Road], vehicles: Sequence[Vehicle], name: str = "by hand", dt_s: float = 0.1) -> Scene:
-    """A scene of roads along polylines, without a log. The same arguments give the same bytes on every platform.
+    """Makes a scene of roads along polylines, without a log. The same arguments give the same bytes on every platform.
 
     A lane leads into each lane that starts where it ends, in its direction. Where roads overlap, as at a crossing, no
     road edge separates them.
@@ -50,7 +51,7 @@ def build_scene(roads: Sequence[Road], vehicles: Sequence[Vehicle], name: str = 
         roads: at least one.
         vehicles: those with a goal become agents by default.
         name: of the scene.
-        dt_s: time of a step.
+        dt_s: duration of a step.
 
     Raises:
         SceneError: a value out of its range; two roads whose ends are nearer than 1 m without a lane that leads from
@@ -77,11 +78,13 @@ def _check_items(name, items, kind):
 
 def _objects(vehicles, network):
     """The vehicles, in one frame."""
+    # Starts and goals, (n, 4) x, y, heading, z each; of a parked vehicle the goal is the start.
     starts = np.array([_start(f"vehicles[{i}].start", vehicle.start, network) for i, vehicle in enumerate(vehicles)])
     poses = starts.reshape(-1, 4)
     goals = np.array([(*poses[i, :2], math.nan, poses[i, 3]) if vehicle.goal is None
                       else _goal(f"vehicles[{i}].goal", vehicle.goal, network)
                       for i, vehicle in enumerate(vehicles)]).reshape(-1, 4)
+    # Speeds and sizes.
     numbers = {name: np.array([_number(f"vehicles[{i}].{name}", getattr(vehicle, name))
                                for i, vehicle in enumerate(vehicles)])
                for name in ("speed_mps", "length_m", "width_m", "height_m")}
@@ -89,6 +92,7 @@ def _objects(vehicles, network):
     # Heights are those of the centre of the box, and 0 where the roads have none.
     half_m = numbers["height_m"] / 2
     z_m, goal_z_m = (on_grid(at[:, 3] + half_m) if network.has_heights else np.zeros(len(at)) for at in (poses, goals))
+    # The one frame of the tracks; + 0.0 turns -0.0 into 0.0.
     tracks = {"x_m": on_grid(poses[:, 0]), "y_m": on_grid(poses[:, 1]), "heading_rad": _float32_rad(poses[:, 2]),
               "vx_mps": numbers["speed_mps"] * cosine + 0.0, "vy_mps": numbers["speed_mps"] * sine + 0.0,
               "z_m": z_m}

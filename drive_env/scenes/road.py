@@ -28,8 +28,8 @@ LEAST_LEG_M = 1.0
 the agent."""
 
 ARC_SHARE = 0.4
-"""Of each leg, up to this share is an arc at either end. A fifth of the leg stays straight, since the direction of a
-segment of a few millimetres is lost on the grid."""
+"""Of each leg, the way between two successive points, an arc replaces up to this share at either end. At least a fifth
+stays straight, since the direction of a segment of a few millimetres is lost on the grid."""
 
 LEAST_RADIUS_M = 4.2
 """Of the centre of a lane: the radius that a car of 4.5 m drives with 0.6 rad of steering."""
@@ -37,7 +37,7 @@ LEAST_RADIUS_M = 4.2
 STRAIGHT_RAD = 1e-9
 """Points in a row, computed in float64, turn by less: they need no arc."""
 
-STEEPEST = 0.25
+SLOPE_LIMIT = 0.25
 """Metres of height per metre; the steepest streets of the world have 0.35 to 0.4, over a few metres."""
 
 OVERLAP_M = 0.05
@@ -47,8 +47,8 @@ OVERLAP_M = 0.05
 class Road:
     """A road along a polyline, for `build_scene`. Traffic keeps right; at every inner point the road bends in an arc.
 
-    The arcs are the largest that leave a fifth of the distance between two points straight. A road whose last point is
-    its first one is a ring; it begins in the middle between its first two points.
+    An arc is the largest that replaces at most two fifths of the way to the point before and to the point after. A road
+    whose last point is its first one is a ring; it begins in the middle between its first two points.
 
     Args:
         centre_m: (n, 2) points, at least 2, each at least 1 m from the next: the line between the two directions; of a
@@ -146,22 +146,24 @@ class Road:
 
         At each inner point it has an arc, the largest that `ARC_SHARE` allows; the point is that in its middle.
         """
-        # A ring begins between two of its points, where its direction is that of its end.
+        # The points; a ring begins between two of them, where its direction is that of its end.
         points, end_share = np.array([(*point, 0.0)[:3] for point in self.centre_m]), ARC_SHARE
         if self.is_ring:
             middle = (points[:1] + points[1:2]) / 2
             points, end_share = np.concatenate([middle, points[1:], middle]), 2 * ARC_SHARE
+        # The legs, how much of each an arc may replace, and the angles between them.
         legs = np.diff(points[:, :2], axis=0)
         leg_m = np.sqrt(legs[:, 0] * legs[:, 0] + legs[:, 1] * legs[:, 1])
-        room_m = ARC_SHARE * leg_m
-        room_m[[0, -1]] *= end_share / ARC_SHARE
+        arc_limit_m = ARC_SHARE * leg_m
+        arc_limit_m[[0, -1]] = end_share * leg_m[[0, -1]]
         heading_rad = direction_rad(legs[:, 1], legs[:, 0])
         angle_rad = wrapped_rad(heading_rad[1:] - heading_rad[:-1])
         # The radius of the arc that touches both legs at this distance from the point.
         sine, cosine = sine_cosine(angle_rad)
-        tangent_m, steep = np.minimum(room_m[1:], room_m[:-1]), np.abs(sine)
-        radius_m = tangent_m * (1.0 + cosine) / np.where(steep > 0, steep, 1.0)
+        tangent_m, sine = np.minimum(arc_limit_m[1:], arc_limit_m[:-1]), np.abs(sine)
+        radius_m = tangent_m * (1.0 + cosine) / np.where(sine > 0, sine, 1.0)
         radius_m[np.abs(angle_rad) <= STRAIGHT_RAD] = math.inf
+        # The innermost lane must have a radius that a car can drive.
         least_m = self.half_width_m - CURB_GAP_M - self.lane_width_m / 2 + LEAST_RADIUS_M
         if (radius_m < least_m).any():
             at = int(np.argmax(radius_m < least_m))
@@ -171,7 +173,7 @@ class Road:
                 f"{radius_m[at]:.3g} m; it must be at least {least_m:.3g} m with lanes={self.lanes} and "
                 f"lane_width_m={self.lane_width_m:g}")
         path = polyline(points[:, :2], [radius if math.isfinite(radius) else 1.0 for radius in radius_m.tolist()])
-        # Without an arc, both legs reach the point.
+        # The points along the line: in the middle of their arcs. Without an arc, both legs reach the point.
         is_bent = np.isfinite(radius_m)
         tangent_m = np.where(is_bent, tangent_m, 0.0)
         half_m = np.where(is_bent, np.where(is_bent, radius_m, 0.0) * np.abs(angle_rad) / 2, 0.0)
@@ -181,10 +183,10 @@ class Road:
 
     def _check_slope(self):
         rise = np.abs(np.diff(self._height_m)) / np.diff(self._along_m)
-        if (rise > STEEPEST).any():
-            at = int(np.argmax(rise > STEEPEST))
+        if (rise > SLOPE_LIMIT).any():
+            at = int(np.argmax(rise > SLOPE_LIMIT))
             raise SceneError(f"a road rises or falls by {rise[at]:.3g} m per metre after its point {at}; at most "
-                             f"{STEEPEST:g} m are allowed")
+                             f"{SLOPE_LIMIT:g} m are allowed")
 
     def _check_overlap(self):
         """Refuses a road whose edge is on the road itself, where it crosses or touches itself."""

@@ -24,7 +24,7 @@ from .road import Road
 from .scene import Roads
 
 NEAR_M = 1.0
-"""Ends of roads that are nearer than this, but do not meet, are a fault: a car could not drive on."""
+"""Ends of roads that are nearer than this without a lane that leads on are an error: a car could not drive on."""
 
 CLEARANCE_M = 4.5
 """Least difference in height of roads above each other: above the default of `vertical_clearance_m`, from which on
@@ -46,17 +46,16 @@ class Network:
     """Roads as lanes of a map.
 
     Attributes:
-        lanes: their map.
-        numbers: of the lanes of each road.
-        lane_places, line_places: of all lanes, and of all markings.
+        roads: as passed.
+        lanes: the map of their lanes and markings.
+        lane_places, line_places: where each lane and each marking runs, in the order of the map.
     """
 
     def __init__(self, roads: Sequence[Road], chosen: Iterable[int] | None = None) -> None:
-        """Raises a `SceneError` if the ends of two roads nearly meet; of `chosen` roads, by default all."""
+        """The map of the roads whose indices are `chosen`, by default of all."""
         self.roads, self.lanes = roads, LaneMap()
         self.lane_places: list[Place] = []
         self.line_places: list[Place] = []
-        self.numbers: list[list[int]] = [[] for _ in roads]
         for index in range(len(roads)) if chosen is None else chosen:
             self._add(index)
         self._link()
@@ -77,7 +76,6 @@ class Network:
                 self.line_places.append(ahead)
             for curve, place in sides:
                 added = self.lanes.along(curve, road.lanes, road.lane_width_m, road.speed_limit_mps)
-                self.numbers[index] += added
                 self.lane_places += [place] * len(added)
                 self.line_places += [place] * (len(added) - 1)
 
@@ -117,6 +115,7 @@ class Network:
         Raises:
             SceneError: names both, the distance and the angle.
         """
+        # Where lanes leave a road, and where they enter it.
         exits, entries = [], []
         for i, road in enumerate(self.roads):
             if road.is_ring:
@@ -127,6 +126,7 @@ class Network:
             if not road.one_way:
                 exits.append((i, "start", road.path.start.reversed(), low))
                 entries.append((i, "end", road.path.end.reversed(), high))
+        # Each exit near an entry of another road, of which no lane leads there.
         linked = self.linked_roads()
         for before, left, end, end_z_m in exits:
             for after, right, start, start_z_m in entries:

@@ -305,8 +305,9 @@ def test_an_exception_of_the_function_reaches_the_caller_and_a_reset_must_follow
             batch.step_async(batch.actions)
         with pytest.raises(ZeroDivisionError, match="of the user"):
             call()
+        batch.reset(worlds=[True, False, False])
         with pytest.raises(CallError, match="the last step of world 1 has no reward"):
-            batch.step(batch.actions) if batch.reset(worlds=[True, False, False]) is None else None
+            batch.step(batch.actions)
         batch.reset()
     fails = False
     batch.parts[1].step(batch.parts[1].actions)

@@ -514,7 +514,7 @@ TEST(with_restart_by_the_caller_a_step_after_the_episode_is_refused) {
     tear_down(&test);
 }
 
-/* ---- the state block holds the whole state ---- */
+/* ---- rewards of the caller ---- */
 
 TEST(a_step_is_rewarded_once_and_before_the_next_one) {
     batch_fixture test;
@@ -541,7 +541,7 @@ TEST(a_step_is_rewarded_once_and_before_the_next_one) {
     tear_down(&test);
 }
 
-TEST(a_batch_that_rewards_its_steps_itself_takes_no_rewards) {
+TEST(without_own_reward_rewards_of_the_caller_are_refused) {
     batch_fixture test;
     set_up(&test, small_config(), 1);
     reset_batch(&test);
@@ -550,6 +550,8 @@ TEST(a_batch_that_rewards_its_steps_itself_takes_no_rewards) {
               strstr(test.message, "own_reward"), "%s", test.message);
     tear_down(&test);
 }
+
+/* ---- the state block holds the whole state ---- */
 
 TEST(a_copy_of_the_block_continues_like_the_original) {
     batch_fixture one, other;

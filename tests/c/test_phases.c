@@ -317,7 +317,7 @@ static void check_steps(drv_config config, uint64_t seed, int32_t steps) {
             if (space.type == DRV_DISCRETE) run.batch->actions.bin[i] = rng_below(&rng, space.count);
             else run.batch->actions.share[i] = (float)rng_between(&rng, -1.0, 1.0);
         for (int32_t world = 0; world < NUM_WORLDS; world++) step_in_phases(&run, world);
-        if (run.batch->sizes.own_agents == 0) continue;
+        if (run.batch->sizes.own_reward_agents == 0) continue;
         float rewards[NUM_WORLDS * (SMALL_AGENTS + 1)];
         for (int32_t i = 0; i < run.batch->needs.num_agents; i++) rewards[i] = 0.5f;
         CHECK(drv_batch_reward(run.batch, DRV_WHOLE_BATCH, rewards, message) == DRV_OK, "%s", message);

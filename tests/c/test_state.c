@@ -16,7 +16,7 @@ static bool has_elements(const drv_sizes *sizes, const char *name) {
     if (strcmp(name, "record_coplayer") == 0) return sizes->record_capacity > 0 && sizes->coplayer_agents > 0;
     if (strncmp(name, "coplayer", 8) == 0) return sizes->coplayer_agents > 0;
     if (strncmp(name, "record_", 7) == 0 || strcmp(name, "records_lost") == 0) return sizes->record_capacity > 0;
-    if (strcmp(name, "own_reward") == 0 || strcmp(name, "reward_is_due") == 0) return sizes->own_agents > 0;
+    if (strcmp(name, "own_reward") == 0 || strcmp(name, "reward_is_due") == 0) return sizes->own_reward_agents > 0;
     if (strcmp(name, "reward_weight") == 0) return sizes->has_weights;
     if (strcmp(name, "valid_action_sum") == 0) return sizes->mask_agents > 0;
     if (strcmp(name, "goal_lane") == 0 || strcmp(name, "goal_along_m") == 0 || strcmp(name, "goal_turns") == 0)
@@ -51,7 +51,7 @@ TEST(the_arrays_of_a_world_follow_one_another_inside_its_block) {
          .lane_agents = 1, .comfort_agents = 1, .proximity_agents = 1, .detailed_agents = 1,
          .traffic_controls = 1, .control_agents = 1, .mask_agents = 1, .scripts = 1},
         {.agents = 3, .vehicles = 32, .contact_words = 1, .max_trials = 4, .record_capacity = 1, .terms = 4,
-         .metrics = 13, .own_agents = 3, .has_weights = 1, .has_hidden = 1, .rule_based = 5, .lane_changers = 5,
+         .metrics = 13, .own_reward_agents = 3, .has_weights = 1, .has_hidden = 1, .rule_based = 5, .lane_changers = 5,
          .route_agents = 3, .coplayer_agents = 3, .counted_goals = 3, .respawn_agents = 3,
          .lane_agents = 3, .comfort_agents = 3, .proximity_agents = 3, .detailed_agents = 3},
         {.agents = 65, .vehicles = 80, .contact_words = 2, .max_trials = 7, .terms = 5, .metrics = 14, .has_hidden = 1,

@@ -76,7 +76,7 @@ def test_edges_are_one_metre_beside_the_outermost_lanes_in_bends_too(lanes, one_
 
 
 def test_a_bend_is_an_arc_that_touches_both_legs():
-    """Of the largest radius with which a fifth of each leg is straight: from 0.4 * 60 m before the right angle."""
+    """It replaces two fifths of both legs: 0.4 * 60 m before and after the right angle."""
     path = Road(BEND).path
     arc, = [piece for piece in path.pieces if piece.start_per_m]
     assert arc.length_m == pytest.approx(24.0 * math.pi / 2)

@@ -171,9 +171,9 @@ drv_status drv_batch_step_async(drv_batch *batch, int32_t part, const void *acti
 /* Completes the step in flight. Any thread may call it, and steps some of the remaining worlds itself. */
 drv_status drv_batch_wait(drv_batch *batch, int32_t part, char *message);
 /* Replaces the rewards of the step that has just ended, with own_reward only. `rewards` has one number per agent; those
- * of agents with `invalid_step` are not read, and stay 0. Trials that the step ended are then added to the metrics. The
- * next step returns an error until either this call or a reset has followed each step. Observations keep the reward of
- * the config. Changes nothing unless it returns DRV_OK. */
+ * of agents with `invalid_step` are not read, and stay 0. Trials that the step ended are then added to the metrics.
+ * After a step, the next one returns an error until this call or a reset has followed. `trial/reward` of observations
+ * stays the reward of the config. Changes nothing unless it returns DRV_OK. */
 drv_status drv_batch_reward(drv_batch *batch, int32_t part, const float *rewards, char *message);
 /* Writes the observation with which each waiting agent will start the next trial of its episode; zeros for other
  * agents, and in the last trial. observation_size floats per agent, or half floats if observations are. */

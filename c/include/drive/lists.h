@@ -25,7 +25,8 @@
       "what a critic may observe and the agent may not. NULL where the config's critic_observations is 0")         \
     X(uint8_t, action_mask, "b1", AGENTS, MASK, "mask_write",                                                     \
       "which discrete actions are valid next. NULL where the config's action_mask is 0")                           \
-    X(float, rewards, "f4", AGENTS, ONE, "trial_restart, reward_score", "sum of the reward terms")                 \
+    X(float, rewards, "f4", AGENTS, ONE, "trial_restart, reward_score, drv_batch_reward",                          \
+      "sum of the reward terms, or with own_reward what the caller passed")                                        \
     X(float, reward_terms, "f4", AGENTS, TERMS, "trial_restart, reward_score",                                     \
       "the fact of each reward term, without its weight. NULL where the config's reward_terms is 0")               \
     X(uint8_t, terminations, "b1", AGENTS, ONE, "trial_restart, trial_judge",                                      \

@@ -91,11 +91,11 @@ static drv_status check_can_step(const drv_part *part, char *message) {
             return drv_fail(message, DRV_ERROR_CALL,
                             "the episode of world %d has ended and restart is \"caller\"; reset the world before the "
                             "next step", i);
-    for (int32_t i = 0; batch->sizes.own_agents > 0 && i < part->num_worlds; i++)
+    for (int32_t i = 0; batch->sizes.own_reward_agents > 0 && i < part->num_worlds; i++)
         if (*world_in(part, i).reward_is_due)
             return drv_fail(message, DRV_ERROR_CALL,
-                            "the last step of world %d has no reward, since the function that rewards it has not "
-                            "returned one; call reset before the next step", i);
+                            "the last step of world %d has no reward, since the reward function raised an error or "
+                            "returned no valid rewards; call reset before the next step", i);
     return DRV_OK;
 }
 
@@ -168,7 +168,7 @@ drv_status drv_batch_wait(drv_batch *batch, int32_t index, char *message) {
 
 static drv_status check_rewards(const drv_part *part, const float *rewards, char *message) {
     const drv_batch *batch = part->batch;
-    if (batch->sizes.own_agents == 0)
+    if (batch->sizes.own_reward_agents == 0)
         return drv_fail(message, DRV_ERROR_CALL, "the batch was made with own_reward 0; it must be 1 to reward steps");
     const int32_t agents = batch->sizes.agents;
     for (int32_t i = 0; i < part->num_worlds; i++) {

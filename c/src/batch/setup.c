@@ -264,7 +264,7 @@ drv_sizes drv_batch_sizes(const drv_batch_setup *setup) {
                        .detailed_agents = setup->config.detailed_metrics ? setup->agents_per_world : 0,
                        .coplayer_agents = setup->config.coplayers > 0.0f ? setup->agents_per_world : 0,
                        .mask_agents = setup->config.action_mask ? setup->agents_per_world : 0,
-                       .own_agents = setup->own_reward ? setup->agents_per_world : 0,
+                       .own_reward_agents = setup->own_reward ? setup->agents_per_world : 0,
                        .has_weights = drv_weights_count(&setup->config) > 0,
                        .next_goals = has_goal_lanes ? setup->agents_per_world : 0,
                        .counted_goals = has_goal_lanes || respawns ? setup->agents_per_world : 0,

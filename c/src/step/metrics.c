@@ -17,7 +17,7 @@ static void values_of_trial(const drv_world *world, int32_t agent, float *values
     const drv_config *config = world->config;
     (void)config; /* unused where no row has a condition */
     for (int32_t i = 0; i < world->sizes.terms; i++) reward += terms[i];
-    if (world->sizes.own_agents > 0) reward = world->own_reward[agent];
+    if (world->sizes.own_reward_agents > 0) reward = world->own_reward[agent];
 #define X(symbol, name, shown, value) \
     if (shown) *values++ = (float)(value);
     DRV_METRICS(X)
@@ -61,8 +61,8 @@ static void close_record(drv_world *world) {
 void drv_metrics_add(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     if (*world->pending == DRV_GOES_ON) return;
-    /* Where the caller rewards steps, drv_reward_replace calls this again once it has. */
-    if (world->sizes.own_agents > 0 && *world->reward_is_due) return;
+    /* The caller's rewards are not here yet; drv_reward_replace calls this again after them. */
+    if (world->sizes.own_reward_agents > 0 && *world->reward_is_due) return;
     /* A trial whose clock began at an offset is shorter than the others, and is not counted. */
     if (*world->age_steps > 0) return;
     const bool records = world->sizes.record_capacity > 0;

@@ -100,18 +100,18 @@ void drv_reward_score(drv_world *world, drv_scratch *scratch) {
     }
     for (int32_t agent = 0; world->out.reward_terms && agent < world->sizes.agents; agent++)
         write_facts(world, agent, world->out.reward_terms + agent * DRV_TERM_COUNT);
-    if (world->sizes.own_agents > 0) *world->reward_is_due = 1;
+    if (world->sizes.own_reward_agents > 0) *world->reward_is_due = 1;
 }
 
 /* ---- rewards of the caller ---- */
 
 void drv_reward_begin(drv_world *world) {
-    for (int32_t agent = 0; agent < world->sizes.own_agents; agent++) world->own_reward[agent] = 0.0f;
-    if (world->sizes.own_agents > 0) *world->reward_is_due = 0;
+    for (int32_t agent = 0; agent < world->sizes.own_reward_agents; agent++) world->own_reward[agent] = 0.0f;
+    if (world->sizes.own_reward_agents > 0) *world->reward_is_due = 0;
 }
 
-/* Observations keep the reward of the config as `trial/reward`: with another reward the same actions give the same
- * bytes of all else, so that a policy needs no function of its training where it is evaluated. */
+/* `trial/reward` of observations stays the reward of the config. The caller's rewards therefore change no observation,
+ * and a policy that was trained with them is evaluated without them. */
 void drv_reward_replace(drv_world *world, const float *rewards, drv_scratch *scratch) {
     if (!*world->reward_is_due) return;
     *world->reward_is_due = 0;

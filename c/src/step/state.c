@@ -30,8 +30,8 @@
 #define DRV_HEIGHT_VEHICLES sizes.height_vehicles
 #define DRV_HEIGHT_AGENTS sizes.height_agents
 #define DRV_MASK_AGENTS sizes.mask_agents
-#define DRV_OWN_AGENTS sizes.own_agents
-#define DRV_HAS_OWN (sizes.own_agents > 0)
+#define DRV_OWN_REWARDS sizes.own_reward_agents
+#define DRV_HAS_OWN_REWARD (sizes.own_reward_agents > 0)
 #define DRV_DRAWN_WEIGHTS (sizes.agents * sizes.has_weights * DRV_TERM_COUNT)
 #define DRV_RECORD_VALUES ((int64_t)sizes.record_capacity * sizes.agents * sizes.metrics)
 #define DRV_NEXT_GOALS sizes.next_goals

@@ -178,10 +178,10 @@ enum { DRV_GOES_ON = 0, DRV_OPENS_TRIAL = 1, DRV_OPENS_EPISODE = 2 };
     /* agents: reward */                                                                                             \
     X(float, "f4", last_reward, DRV_AGENTS, "of the last acting step of this episode", "trial_restart, reward_score") \
     X(float, "f4", trial_reward, DRV_REWARDS, "sum in this trial [agent, term]", "trial_restart, reward_score") \
-    X(float, "f4", own_reward, DRV_OWN_AGENTS, "sum in this trial of the caller's rewards; no entries without them", \
+    X(float, "f4", own_reward, DRV_OWN_REWARDS, "sum in this trial of the caller's rewards; no entries without them", \
       "trial_restart, drv_batch_reward")                                                                             \
-    X(uint8_t, "u1", reward_is_due, DRV_HAS_OWN, "the caller has not yet rewarded the last step",                    \
-      "reset, reward_score, drv_batch_reward")                                                               \
+    X(uint8_t, "u1", reward_is_due, DRV_HAS_OWN_REWARD, "the caller has not yet rewarded the last step",             \
+      "reset, reward_score, drv_batch_reward")                                                                       \
     X(float, "f4", reward_weight, DRV_DRAWN_WEIGHTS, "[agent, term]; no entries where no term has a range",          \
       "trial_restart")                                                                                               \
     /* agents: masks of actions; no entries where they are off */                                                     \
@@ -227,7 +227,7 @@ typedef struct drv_sizes {
     int32_t lane_agents, comfort_agents, proximity_agents, detailed_agents, route_agents;
     int32_t coplayer_agents;  /* agents, or 0 where there are no co-players */
     int32_t mask_agents;      /* agents, or 0 where actions have no masks */
-    int32_t own_agents;       /* agents, or 0 where the caller does not reward steps */
+    int32_t own_reward_agents; /* agents, or 0 where the caller does not reward steps */
     int32_t has_weights;      /* 1: reward terms have ranges */
     int32_t next_goals;       /* agents, or 0 where nothing uses the lanes of goals */
     int32_t counted_goals;    /* agents, or 0 where nothing uses the lanes of goals and agents do not respawn */
