@@ -13,8 +13,8 @@ CORE_BUILDS = {"test_c.py", "test_builds.py", "test_core_symbols.py", "test_drv_
 """Files whose tests link the same builds of the core: in one process no build is made twice at the same time."""
 
 LONGEST = ("core builds", "test_geometry", "test_examples", "test_fuzzing", "test_small_files", "test_oracle_rollouts",
-           "test_generate", "test_cli", "test_memory", "test_train", "test_types", "test_ways", "test_docs", "test_dist",
-           "test_certificates", "test_drv", "test_laws_on_scenes", "test_observation_vector", "test_films",
+           "test_generate", "test_cli", "test_memory", "test_train", "test_types", "test_ways", "test_docs",
+           "test_dist", "test_certificates", "test_drv", "test_laws_on_scenes", "test_observation_vector", "test_films",
            "test_oracle_and_laws", "test_rule_based", "test_checkpoint_fields", "test_state", "test_scene_envs")
 """The groups that begin first, with `--no-loadscope-reorder`, so that no process waits for the other at the end."""
 

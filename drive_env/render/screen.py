@@ -9,7 +9,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..errors import CallError, ConfigError, value_text
-from ..names import check_names
+from ..names import check_names, named_arguments
 
 if TYPE_CHECKING:
     from .view import SceneView
@@ -39,6 +39,7 @@ class Screen:
         ConfigError: the mode is not one of `RENDER_MODES`, or there is no such option.
     """
 
+    @named_arguments
     def __init__(self, batch: Batch, mode: str | None, world: int = 0,
                  options: Mapping[str, Any] | None = None) -> None:
         if mode is not None and not (isinstance(mode, str) and mode in RENDER_MODES):

@@ -42,7 +42,8 @@ def places_of(batch):
 
 def observed(batch):
     """Where each agent is, (agents, 2), and the sets of road segments that it observes, from 1 on."""
-    return places_of(batch), [set(names[names > 0].tolist()) for names in parts_of(batch.config, batch.observations).roads]
+    roads = parts_of(batch.config, batch.observations).roads
+    return places_of(batch), [set(names[names > 0].tolist()) for names in roads]
 
 
 @pytest.mark.parametrize("name", SCENES)
