@@ -45,8 +45,9 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
             `DriveConfig`. The registered ids set it.
         reward: as for `Batch`.
-        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
-            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
+            values.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -198,8 +199,9 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         defaults: the config whose fields `config` changes if it is a mapping; without effect if `config` is a
             `DriveConfig`. The registered ids set it.
         reward: as for `Batch`.
-        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
-            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
+            values.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

@@ -105,8 +105,9 @@ class DriveParallelEnv(ParallelEnv):
         copy: whether observations are copies; with False they are views that the next call overwrites.
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
         reward: as for `Batch`.
-        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
-            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
+            values.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

@@ -62,8 +62,9 @@ class DriveVecEnv(VecEnv):
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays;
             they are for "MultiInputPolicy".
         reward: as for `Batch`.
-        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m, box_m
-            and bars, such as {"view": "follow", "bars": False}; the first picture checks their values.
+        render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
+            values.
 
     Attributes:
         batch: the `Batch`; after the end of an episode its arrays hold the start of the next one.

@@ -191,12 +191,14 @@ def play(
     fps: Annotated[float | None, typer.Option(
         metavar="N", help="Frames per second of a film, which stays in real time: fewer make a smaller file.",
         show_default="one per step, at most 100")] = None,
+    agent_colours: Annotated[bool, typer.Option(
+        "--agent-colours", help="Give each driving agent, its trail and its goal a colour of their own.")] = False,
     env: ENV = None,
     settings: SETTINGS = None,
 ) -> None:
     """Play an episode and film it. Needs the extra [render]."""
     visuals.play(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or (), parked), out,
-                 view.value, agent, size, fps)
+                 view.value, agent, size, fps, agent_colours)
 
 
 @app.command(short_help="Drive an agent yourself, by keyboard or gamepad.", cls=_SeveralSettings)

@@ -167,7 +167,7 @@ def prepare(folder: Path) -> None:
 
 
 def play(episode: Episode, out: Path, view: str = View.scene.value, agent: int = 0, size: str | None = None,
-         fps: float | None = None) -> None:
+         fps: float | None = None, agent_colours: bool = False) -> None:
     """Writes a film or a contact sheet of an episode and prints its outcome; the size is WIDTHxHEIGHT, in pixels."""
     size_px = None if size is None else _size_px(size)
     found = episode.found()
@@ -176,7 +176,8 @@ def play(episode: Episode, out: Path, view: str = View.scene.value, agent: int =
         with _bar(f"playing into {out.name}") as progress:
             metrics = render.play(found, out, policy=driver, agents=episode.agents, seed=episode.seed, view=view,
                                   agent=agent, trials=episode.trials_of(driver, FILM_TRIALS),
-                                  config=episode.config(driver), progress=progress, size=size_px, fps=fps)
+                                  config=episode.config(driver), progress=progress, size=size_px, fps=fps,
+                                  agent_colours=agent_colours)
     show.lines(f"{out}: {_outcome(metrics, episode.policy_name)}")
 
 

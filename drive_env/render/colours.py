@@ -21,6 +21,10 @@ STATE_COLOURS: tuple[Colour, ...] = (
     (143, 149, 157), (88, 66, 210))
 """RGB by state."""
 
+AGENT_COLOURS: tuple[Colour, ...] = (
+    (0, 114, 178), (112, 40, 2), (76, 253, 146), (25, 12, 109), (2, 7, 251), (19, 4, 44))
+"""RGB of driving agents by their index, in turn, where agents have colours of their own."""
+
 # ---- traffic lights and signs ----
 
 LIGHT_COLOURS: tuple[Colour, ...] = ((120, 126, 134), (196, 0, 40), (255, 190, 0), (0, 200, 83))
@@ -64,5 +68,8 @@ def mixed(colour: Colour, other: Colour, share: float) -> Colour:
     return red, green, blue
 
 
-DARK_STATE_COLOURS: tuple[Colour, ...] = tuple(mixed(colour, INK, 0.42) for colour in STATE_COLOURS)
+OUTLINE_SHARE = 0.42
+"""Of the colour of a vehicle in that of its outline; the rest is ink."""
+
+DARK_STATE_COLOURS: tuple[Colour, ...] = tuple(mixed(colour, INK, OUTLINE_SHARE) for colour in STATE_COLOURS)
 """RGB of the outline of a vehicle, by state."""

@@ -41,7 +41,8 @@ FULL_BRAKE = np.array([[-1.0, 0.0]], np.float32)
 def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
          agents: int | None = None, trials: int | None = None, seed: int = 0, view: str = "scene",
          agent: int = 0, size: tuple[int, int] | None = None, config: ConfigSource | None = None,
-         progress: Progress | None = None, fps: float | None = None) -> dict[str, MetricValue]:
+         progress: Progress | None = None, fps: float | None = None,
+         agent_colours: bool = False) -> dict[str, MetricValue]:
     """Runs one episode and writes it as a film (".mp4", ".gif") or a contact sheet (".png").
 
     Args:
@@ -53,7 +54,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         trials: number of trials of the episode; None: `max_trials` of the config, which is that of the training for a
             trained policy without a `config`.
         seed: of the episode and of the random policy.
-        view, agent: as for `SceneView`.
+        view, agent, agent_colours: as for `SceneView`.
         size: of a frame, pixels; None: 1280 x 720 for films, and 400 x 300 for each picture of a sheet.
         config: all other fields of the config; None: as for `record`.
         progress: called after every step with the steps done and the largest possible number of steps.
@@ -74,7 +75,8 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
     config = _config(config, policy, agents, trials)
     with Batch(scenes, config=config, seed=seed, threads=1) as batch:
         act = _actor(batch, policy, seed)
-        scene_view = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, agent=agent)
+        scene_view = SceneView(batch, size=size or (FILM_SIZE_PX if film else TILE_SIZE_PX), view=view, agent=agent,
+                               agent_colours=agent_colours)
         if film:
             write_film(batch, act, scene_view, path, progress=progress, fps=fps)
         else:

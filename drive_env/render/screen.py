@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RENDER_MODES = ("human", "rgb_array")
 """Render modes of envs: "human" is a window that shows every step, "rgb_array" a picture per call of `render`."""
 
-RENDER_OPTIONS = ("size", "view", "agent", "span_m", "box_m", "bars")
+RENDER_OPTIONS = ("size", "view", "agent", "span_m", "box_m", "bars", "agent_colours")
 """The arguments of `SceneView` that an env may pass on."""
 
 _ALLOWED = ", ".join(map(repr, RENDER_MODES))

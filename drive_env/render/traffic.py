@@ -27,13 +27,18 @@ MIN_GOAL_PX = 3.0
 GOAL_HEADING_LENGTH = 2.0
 """Length of the line that shows the heading of a goal, from its middle, as a multiple of the radius."""
 
-OPEN_GOAL, CLOSED_GOAL = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, 0.6)
+GOAL_SHARE = 0.6
+OPEN_GOAL, CLOSED_GOAL = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, GOAL_SHARE)
                           for state in (colours.DRIVING, colours.STATIC))
 """Colours of the goals of driving agents and of other agents, paler than the vehicles."""
 
 TRAIL_WIDTH_M = 0.35
 TRAIL_BANDS = 3
-"""A trail fades in this many bands; each takes one call per state, for any number of vehicles."""
+"""A trail fades in this many bands; each takes one call per colour, for any number of vehicles."""
+
+PALETTE = colours.STATE_COLOURS + colours.AGENT_COLOURS
+DARK_PALETTE = tuple(mixed(colour, colours.INK, colours.OUTLINE_SHARE) for colour in PALETTE)
+"""Colours of vehicles and of their outlines, by `colour_keys`."""
 
 BODY = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
 WINDSCREEN = np.array([[0.32, 0.36], [0.32, -0.36], [0.1, -0.4], [0.1, 0.4]])
@@ -45,10 +50,21 @@ CROSS_STROKES = np.array([0, 1, 2, 2])
 """Strokes of the cross that marks infractions, by off-road + 2 x collision."""
 
 
-def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: np.ndarray) -> None:
+def colour_keys(snapshot: Snapshot, by_agent: bool) -> np.ndarray:
+    """(vehicles,) indices in `PALETTE`: states, or `by_agent` for driving agents colours of their own."""
+    keys = snapshot.state.astype(np.int64)
+    if by_agent:
+        driving = np.flatnonzero(snapshot.agent_state == colours.DRIVING)
+        keys[driving] = len(colours.STATE_COLOURS) + driving % len(colours.AGENT_COLOURS)
+    return keys
+
+
+def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: np.ndarray,
+                by_agent: bool = False) -> None:
     """Draws the past positions of the vehicles on the map.
 
     Args:
+        by_agent: as for `colour_keys`.
         past_xy_m: (times, vehicles, 2), oldest first, NaN where a vehicle was not on the map.
     """
     times = len(past_xy_m)
@@ -57,19 +73,20 @@ def draw_trails(canvas: Canvas, camera: Camera, snapshot: Snapshot, past_xy_m: n
     points = camera.to_pixels(past_xy_m)
     bounds = np.linspace(0, times - 1, TRAIL_BANDS + 1).round().astype(int)
     moving = np.flatnonzero(snapshot.present & (snapshot.state != colours.STATIC))
+    keys = colour_keys(snapshot, by_agent)[moving]
     # Older bands are closer to the colour of asphalt.
     for band, (first, last) in enumerate(pairwise(bounds)):
         share = (band + 1) / (TRAIL_BANDS + 1)
-        for state in np.unique(snapshot.state[moving]):
-            lines = [points[first : last + 1, vehicle] for vehicle in moving[snapshot.state[moving] == state]]
+        for key in np.unique(keys):
+            lines = [points[first : last + 1, vehicle] for vehicle in moving[keys == key]]
             lines = [line[~np.isnan(line[:, 0])] for line in lines]
-            colour = mixed(colours.STATE_COLOURS[state], colours.ASPHALT, share)
+            colour = mixed(PALETTE[key], colours.ASPHALT, share)
             lines = [line for line in lines if len(line) > 1]
             canvas.lines(lines, colour, TRAIL_WIDTH_M * camera.pixels_per_m)
 
 
-def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float) -> None:
-    """Draws a disc for a reached goal, a blue ring for that of a driving agent, a grey ring for any other.
+def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: float, by_agent: bool = False) -> None:
+    """Draws a disc for a reached goal, a ring in the colour of its agent while it drives, a grey ring for any other.
 
     A line from the middle of a ring has the heading with which the goal counts as reached, unless any heading does.
     """
@@ -78,9 +95,10 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
     length_m = GOAL_HEADING_LENGTH * radius / camera.pixels_per_m
     ahead = np.stack([np.cos(snapshot.goal_heading_rad), np.sin(snapshot.goal_heading_rad)], axis=1)
     tips = camera.to_pixels(snapshot.goal_m + length_m * ahead)
-    for place, tip, state, reached in zip(camera.to_pixels(snapshot.goal_m), tips, snapshot.agent_state.tolist(),
-                                          snapshot.goal_reached.tolist(), strict=True):
-        colour = OPEN_GOAL if state == colours.DRIVING else CLOSED_GOAL
+    keys = colour_keys(snapshot, by_agent)[: len(tips)].tolist()
+    for place, tip, state, key, reached in zip(camera.to_pixels(snapshot.goal_m), tips, snapshot.agent_state.tolist(),
+                                               keys, snapshot.goal_reached.tolist(), strict=True):
+        colour = mixed(PALETTE[key], colours.ASPHALT, GOAL_SHARE) if state == colours.DRIVING else CLOSED_GOAL
         if reached:
             canvas.disc(place, radius, colours.STATE_COLOURS[colours.GOAL])
             continue
@@ -89,8 +107,12 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
             canvas.lines(np.stack([place, tip])[None], colour, width)
 
 
-def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
-    """Draws every vehicle on the map by its state, agents on top, co-players with a stripe along the roof."""
+def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot, by_agent: bool = False) -> None:
+    """Draws every vehicle on the map by its state, agents on top, co-players with a stripe along the roof.
+
+    Args:
+        by_agent: as for `colour_keys`.
+    """
     # Shapes of all vehicles at once, short ones enlarged.
     length_px = snapshot.length_m * camera.pixels_per_m
     enlargement = np.maximum(1.0, MIN_LENGTH_PX / length_px)
@@ -101,10 +123,11 @@ def draw_vehicles(canvas: Canvas, camera: Camera, snapshot: Snapshot) -> None:
     middles = camera.to_pixels(snapshot.xy_m)
     in_detail = camera.pixels_per_m >= DETAIL_PIXELS_PER_M
     strokes = CROSS_STROKES[snapshot.had_offroad + 2 * snapshot.had_collision]
+    keys = colour_keys(snapshot, by_agent)
     # Draw in reverse order: agents have the lowest indices.
     for vehicle in np.flatnonzero(snapshot.present)[::-1]:
         state = snapshot.state[vehicle]
-        colour, dark = colours.STATE_COLOURS[state], colours.DARK_STATE_COLOURS[state]
+        colour, dark = PALETTE[keys[vehicle]], DARK_PALETTE[keys[vehicle]]
         if snapshot.kind[vehicle] == OBJECT_KIND_CODES["pedestrian"]:
             canvas.disc(middles[vehicle], max(length_px[vehicle] / 2, MIN_LENGTH_PX / 3), colour)
             continue

@@ -77,6 +77,8 @@ class SceneView:
         box_m: low x, low y, high x and high y of the area that "scene" shows, m; the picture can show more on two
             sides. None: all starts, logs and goals, and of a generated scene the whole map.
         bars: whether the picture has the bars with trial and clock above, and legend and scale below.
+        agent_colours: whether in "scene" each driving agent, its trail and its goal have one of six colours, by its
+            index, in place of that of the state "driving".
 
     Raises:
         MissingExtraError: the packages of the extra `render` are not installed.
@@ -85,13 +87,14 @@ class SceneView:
 
     @named_arguments
     def __init__(self, batch: Batch, world: int = 0, size: tuple[int, int] = (1280, 720), view: str = "scene",
-                 agent: int = 0, span_m: float = 90.0, box_m: Box | None = None, bars: bool = True) -> None:
+                 agent: int = 0, span_m: float = 90.0, box_m: Box | None = None, bars: bool = True,
+                 agent_colours: bool = False) -> None:
         check_is_whole(batch)
         if view not in VIEWS:
             raise ConfigError(f"view is {value_text(view)}; it must be one of {', '.join(map(repr, VIEWS))}")
         if not isinstance(size, (tuple, list)) or len(size) != 2:
             raise ConfigError(f"size is {value_text(size)}; it must be a pair: width and height in pixels")
-        self.bars = bool(bars)
+        self.bars, self._by_agent = bool(bars), bool(agent_colours) and view == "scene"
         low_px, high_px = SIDE_LIMITS_PX
         self.width, self.height = (checked_int(name, side, low_px if self.bars else BARE_SIDE_PX, high_px)
                                    for name, side in zip(("width", "height"), size, strict=True))
@@ -151,7 +154,7 @@ class SceneView:
         draw_scripts(canvas, camera, snapshot)
         draw_candidates(canvas, camera, snapshot, self.batch.config.goal_radius_m)
         draw_next_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m, self._sizes.text)
-        draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m)
+        draw_goals(canvas, camera, snapshot, self.batch.config.goal_radius_m, self._by_agent)
         draw_goal_indices(canvas, camera, snapshot, self._sizes.text)
         self._draw_vehicles(canvas, camera, backdrop.ground, snapshot)
         self._draw_panel(canvas, camera, snapshot)
@@ -203,8 +206,8 @@ class SceneView:
 
     def _draw_vehicles_of(self, canvas, camera, ground, snapshot, level):
         shown = replace(snapshot, present=snapshot.present & (ground.level_index(snapshot.z_m) == level))
-        draw_trails(canvas, camera, shown, np.stack(self._past_xy_m))
-        draw_vehicles(canvas, camera, shown)
+        draw_trails(canvas, camera, shown, np.stack(self._past_xy_m), self._by_agent)
+        draw_vehicles(canvas, camera, shown, self._by_agent)
 
     def _draw_panel(self, canvas, camera, snapshot):
         if not self.bars:

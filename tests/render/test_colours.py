@@ -1,6 +1,6 @@
 """Are the states distinguishable, also with red-green colour blindness?"""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -49,3 +49,11 @@ def test_no_two_states_look_alike(eye):
 def test_no_two_states_of_a_light_look_alike(eye):
     shown = [lab(colour, eye) for colour in (*colours.LIGHT_COLOURS, colours.ASPHALT)]
     assert min(np.linalg.norm(a - b) for a, b in combinations(shown, 2)) > LEAST_DISTANCE
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_no_two_agents_look_alike_nor_like_another_state(eye):
+    agents = [lab(colour, eye) for colour in colours.AGENT_COLOURS]
+    states = [lab(colour, eye) for name, colour in SHOWN.items() if name != "driving"]
+    distances = [np.linalg.norm(a - b) for a, b in [*combinations(agents, 2), *product(agents, states)]]
+    assert min(distances) > LEAST_DISTANCE

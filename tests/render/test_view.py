@@ -17,7 +17,8 @@ from views import BAR_PX, SIZE, bodies, count_of, crash
 
 from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene
 from drive_env.render import SceneView, colours
-from drive_env.render.traffic import OPEN_GOAL
+from drive_env.render.colours import mixed
+from drive_env.render.traffic import GOAL_SHARE, OPEN_GOAL
 
 # ---- the array ----
 
@@ -148,6 +149,24 @@ def test_agents_have_the_colour_of_their_state():
             # Crosses hide some of a body, and cars that met some of each other.
             assert bodies(picture, state).sum() > 0.4 * agents * one_car, colours.STATE_NAMES[state]
         assert bodies(picture, colours.DRIVING).sum() == pytest.approx(one_car, rel=0.25)
+
+
+def test_agents_can_have_colours_of_their_own_while_they_drive():
+    """Seven cars in a row: the last one has the colour of the first. Goals are paler, and outcomes have their own."""
+    count = len(colours.AGENT_COLOURS) + 1
+    scene = bare_scene([(0.0, 8.0 * index, 0.0) for index in range(count)],
+                       goals=[(30.0, 8.0 * index) for index in range(count)], speeds=[0.0] * count)
+    with started(scene) as batch:
+        picture = SceneView(batch, size=SIZE, agent_colours=True).frame()
+        found = [len(blobs(of_colour(picture, colour))) for colour in colours.AGENT_COLOURS]
+        goals = [of_colour(picture, mixed(colour, colours.ASPHALT, GOAL_SHARE)).any() for colour in
+                 colours.AGENT_COLOURS]
+        assert found[0] > found[1] >= 1 and all(found) and all(goals)
+    with started(crash(), on_goal="stop", on_collision="stop", on_offroad="stop") as batch:
+        drive(batch, 15)
+        own, plain = (SceneView(batch, size=SIZE, agent_colours=choice).frame() for choice in (True, False))
+        for state in EVENT_STATES:
+            assert (bodies(own, state) == bodies(plain, state)).all()
 
 
 def test_a_goal_is_drawn_where_the_agent_drives_next_and_as_a_disc_after_the_last():
