@@ -139,6 +139,8 @@ class MaskedPPO(PPO):
             observations are images, or a wrapper changes their shape.
     """
 
+    rollout_buffer_class: type[RolloutBuffer] | None
+
     def _setup_model(self) -> None:
         if self.rollout_buffer_class is None:
             is_dict = isinstance(self.observation_space, spaces.Dict)
