@@ -1,5 +1,10 @@
 """Does MaskedPPO learn from valid steps alone, with the advantages of the channels' rules?"""
 
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
 import numpy as np
 import pytest
 from installed import client
@@ -13,7 +18,6 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecFrameStack, VecMonitor, VecNormalize
 
-from baselines.gae import Steps, advantages
 from drive_env import CallError, ConfigError, DriveConfig, generate_scene
 from drive_env.api.sb3 import DriveVecEnv
 from drive_env.api.sb3_masked import MaskedPPO, MaskedRolloutBuffer
@@ -28,6 +32,14 @@ GAMMA, LAMBDA, STEPS = 0.9, 0.8, 40
 def learner(env, kind=MaskedPPO, policy="MlpPolicy", **options):
     return kind(policy, env, seed=0, policy_kwargs={"net_arch": [8]}, device="cpu",
                 **{"n_steps": STEPS, "batch_size": STEPS, "n_epochs": 1, **options})
+
+
+def reference_gae():
+    """The module `gae` of the reference trainer, which the installed package does not have."""
+    folder = Path(__file__).parents[2] / "baselines"
+    spec = spec_from_file_location("reference_trainer", folder / "__init__.py", submodule_search_locations=[str(folder)])
+    sys.modules[spec.name] = module_from_spec(spec)  # not executed: it asks for all packages of the trainer
+    return import_module(f"{spec.name}.gae")
 
 
 class Channels(BaseCallback):
@@ -64,15 +76,16 @@ class Channels(BaseCallback):
 
     def estimates(self):
         """(steps, envs): the advantages of gae.py, which sees one agent at a time."""
-        batch, found = self.env.batch, []
+        batch, found, gae = self.env.batch, [], reference_gae()
         last, restart = self.value(batch.observations), self.value(batch.restart_observations())
         for agent, columns in enumerate(self.agents):
             row = lambda name: torch.tensor([[float(column[name]) for column in columns]])
             one = lambda value: torch.tensor([value])
             flags = {name: row(name) > 0 for name in columns[0] if name not in ("rewards", "values")}
-            steps = Steps(row("rewards"), row("values"), last_value=one(last[agent]), restart_value=one(restart[agent]),
-                          last_waits=one(bool(batch.waits[agent])), last_first=one(bool(self.first[agent])), **flags)
-            found.append(advantages(steps, GAMMA, LAMBDA)[0][0, self.at[agent]].numpy())
+            steps = gae.Steps(row("rewards"), row("values"), last_value=one(last[agent]),
+                              restart_value=one(restart[agent]), last_waits=one(bool(batch.waits[agent])),
+                              last_first=one(bool(self.first[agent])), **flags)
+            found.append(gae.advantages(steps, GAMMA, LAMBDA)[0][0, self.at[agent]].numpy())
         return np.stack(found, 1)
 
 
