@@ -250,7 +250,9 @@ def load_result(path: str | Path) -> EvalResult:
             coverage=Coverage(**{name: _typed(name, value, int) for name, value in coverage.items()}),
             failures=[Failure(**one) for one in data["failures"]], renders=[Render(**one) for one in data["renders"]],
             shards=tuple(_typed("shard", shard, int) for shard in shards)))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except OSError as error:
+        raise ConfigError(f"{error.filename or path}: it cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, ConfigError):
             raise
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)

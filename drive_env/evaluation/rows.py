@@ -93,4 +93,5 @@ def read_rows(path: Path) -> Rows:
         return {name: np.array([line[place] for line in lines], object).astype(HEAD.get(name, np.float32))
                 for place, name in enumerate(names)}
     except (OSError, ValueError, csv.Error) as error:
-        raise ConfigError(f"{path}: the rows of a result cannot be read: {error}") from None
+        reason = isinstance(error, OSError) and error.strerror or error
+        raise ConfigError(f"{path}: the rows of a result cannot be read: {reason}") from None

@@ -303,6 +303,15 @@ def test_a_result_with_changed_entries_is_one_sentence(change, sentence, tmp_pat
         load_result(path)
 
 
+def test_an_error_names_the_file_that_cannot_be_read_once(tmp_path):
+    path, rows = tmp_path / "result.json", tmp_path / "result.episodes.csv"
+    small(scene_count=1).rollout("constant").save(path)
+    for missing, what in ((rows, "the rows of a result"), (path, "it")):
+        missing.unlink()
+        with pytest.raises(ConfigError, match=f"^{missing}: {what} cannot be read: No such file or directory$"):
+            load_result(path)
+
+
 # ---- settings ----
 
 
