@@ -37,7 +37,8 @@ def learner(env, kind=MaskedPPO, policy="MlpPolicy", **options):
 def reference_gae():
     """The module `gae` of the reference trainer, which the installed package does not have."""
     folder = Path(__file__).parents[2] / "baselines"
-    spec = spec_from_file_location("reference_trainer", folder / "__init__.py", submodule_search_locations=[str(folder)])
+    spec = spec_from_file_location("reference_trainer", folder / "__init__.py",
+                                   submodule_search_locations=[str(folder)])
     sys.modules[spec.name] = module_from_spec(spec)  # not executed: it asks for all packages of the trainer
     return import_module(f"{spec.name}.gae")
 
