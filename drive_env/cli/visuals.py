@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import render  # imports its names, and the extra's packages, on first use
-from ..api.ladder import LADDER
 from ..api.one_agent import one_agent_config
-from ..api.scene_envs import SCENE_ENVS
+from ..api.registration import ENV_ARGUMENTS
 from ..config import ConfigSource, checked_config, config_over
 from ..errors import ConfigError, SceneError, value_text
 from ..evaluation.config import overrides_of
@@ -43,10 +42,6 @@ LONGEST_SIZE = 20
 
 FILM_TRIALS, REPLAY_TRIALS = 1, 2
 """Trials of an episode that is played by a policy without a training: a page shows trials side by side."""
-
-DEFAULTS_OF_ENV: dict[str, Mapping[str, Any]] = {
-    **{level.id: level.kwargs["defaults"] for level in LADDER}, **{env.id: env.defaults for env in SCENE_ENVS}}
-"""The config of each Gymnasium env, by its id."""
 
 OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
              "agent": "--agent", "size": "--size", "width": "--size", "height": "--size", "fps": "--fps"}
@@ -130,12 +125,12 @@ class Episode:
         return policy.config.max_trials if isinstance(policy, TrainedPolicy) else default
 
     def _of_env(self, policy):
-        if self.env not in DEFAULTS_OF_ENV:
-            raise ConfigError(f"--env is {self.env!r}; it must be one of {', '.join(DEFAULTS_OF_ENV)}")
+        if self.env not in ENV_ARGUMENTS:
+            raise ConfigError(f"--env is {self.env!r}; it must be one of {', '.join(ENV_ARGUMENTS)}")
         if isinstance(policy, TrainedPolicy):
             raise ConfigError(f"--env is {self.env!r}; with a trained policy, which has the config of its training, it "
                               "must not be set")
-        return one_agent_config(DEFAULTS_OF_ENV[self.env])
+        return one_agent_config(ENV_ARGUMENTS[self.env]["defaults"])
 
     def _changes(self):
         """The fields of the config that `settings` set, nested ones as mappings."""

@@ -68,8 +68,10 @@ def mixed(colour: Colour, other: Colour, share: float) -> Colour:
     return red, green, blue
 
 
-OUTLINE_SHARE = 0.42
-"""Of the colour of a vehicle in that of its outline; the rest is ink."""
+def outline(colour: Colour) -> Colour:
+    """The colour of the outline of a vehicle, from that of its body."""
+    return mixed(colour, INK, 0.42)
 
-DARK_STATE_COLOURS: tuple[Colour, ...] = tuple(mixed(colour, INK, OUTLINE_SHARE) for colour in STATE_COLOURS)
+
+DARK_STATE_COLOURS: tuple[Colour, ...] = tuple(map(outline, STATE_COLOURS))
 """RGB of the outline of a vehicle, by state."""

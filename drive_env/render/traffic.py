@@ -27,18 +27,20 @@ MIN_GOAL_PX = 3.0
 GOAL_HEADING_LENGTH = 2.0
 """Length of the line that shows the heading of a goal, from its middle, as a multiple of the radius."""
 
+PALETTE = colours.STATE_COLOURS + colours.AGENT_COLOURS
+DARK_PALETTE = tuple(map(colours.outline, PALETTE))
+"""Colours of vehicles and of their outlines, by `colour_keys`."""
+
 GOAL_SHARE = 0.6
-OPEN_GOAL, CLOSED_GOAL = (mixed(colours.STATE_COLOURS[state], colours.ASPHALT, GOAL_SHARE)
-                          for state in (colours.DRIVING, colours.STATIC))
-"""Colours of the goals of driving agents and of other agents, paler than the vehicles."""
+GOAL_PALETTE = tuple(mixed(colour, colours.ASPHALT, GOAL_SHARE) for colour in PALETTE)
+"""Colours of goals, paler than those of the vehicles, by `colour_keys`."""
+
+OPEN_GOAL, CLOSED_GOAL = GOAL_PALETTE[colours.DRIVING], GOAL_PALETTE[colours.STATIC]
+"""Colours of the goals of driving agents without colours of their own, and of other agents."""
 
 TRAIL_WIDTH_M = 0.35
 TRAIL_BANDS = 3
 """A trail fades in this many bands; each takes one call per colour, for any number of vehicles."""
-
-PALETTE = colours.STATE_COLOURS + colours.AGENT_COLOURS
-DARK_PALETTE = tuple(mixed(colour, colours.INK, colours.OUTLINE_SHARE) for colour in PALETTE)
-"""Colours of vehicles and of their outlines, by `colour_keys`."""
 
 BODY = np.array([[0.5, 0.5], [0.5, -0.5], [-0.5, -0.5], [-0.5, 0.5]])
 WINDSCREEN = np.array([[0.32, 0.36], [0.32, -0.36], [0.1, -0.4], [0.1, 0.4]])
@@ -98,7 +100,7 @@ def draw_goals(canvas: Canvas, camera: Camera, snapshot: Snapshot, radius_m: flo
     keys = colour_keys(snapshot, by_agent)[: len(tips)].tolist()
     for place, tip, state, key, reached in zip(camera.to_pixels(snapshot.goal_m), tips, snapshot.agent_state.tolist(),
                                                keys, snapshot.goal_reached.tolist(), strict=True):
-        colour = mixed(PALETTE[key], colours.ASPHALT, GOAL_SHARE) if state == colours.DRIVING else CLOSED_GOAL
+        colour = GOAL_PALETTE[key] if state == colours.DRIVING else CLOSED_GOAL
         if reached:
             canvas.disc(place, radius, colours.STATE_COLOURS[colours.GOAL])
             continue
