@@ -59,11 +59,11 @@ def test_in_c(program, name):
 @pytest.mark.parametrize("program", THREADED, ids=lambda program: program.stem)
 def test_threads_race_nowhere(program):
     compiler = compiler_for(THREAD, "the thread sanitizer")
-    run(build_core.test_program(program, compiler, THREAD))
+    run(build_core.test_program(program, compiler, THREAD), CHECK_SHARE="4")
 
 
 # These work on values alone: there is no memory to check, and they take most of the time.
-ON_VALUES = {"test_geometry", "test_sweep"}
+ON_VALUES = {"test_geometry", "test_idm", "test_sweep"}
 
 
 @pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem not in ON_VALUES],
@@ -101,7 +101,7 @@ def test_vectors_and_searches_are_right_on_every_instruction_set(instruction_set
     flags, _ = INSTRUCTION_SETS[instruction_set]
     compiler = compiler_for((*ADDRESS, *flags), f"sanitizers for {instruction_set}")
     for program in ("test_vector.c", "test_grid.c", "test_k_nearest.c"):
-        run(build_core.test_program(FOLDER / program, compiler, (*ADDRESS, *flags), SEARCH))
+        run(build_core.test_program(FOLDER / program, compiler, (*ADDRESS, *flags), SEARCH), CHECK_SHARE="8")
 
 
 @pytest.mark.parametrize("compiler", ("gcc", "clang"))

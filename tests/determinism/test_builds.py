@@ -15,8 +15,8 @@ from builds import Build
 GOLDEN = json.loads(golden.FILE.read_text())
 ONE_OF_EACH = ("town/stopped", "intersection/forgetful", "map_942/coarse")
 
-SOME = (Build("gcc", "-O3", "x86-64-v4"), Build("gcc", "-O1", "no vectors"), Build("clang", "-O1", "x86-64"),
-        Build("clang", "-O3", "native"))
+SOME = (Build("gcc", "-O1", "x86-64-v3"), Build("clang", "-O1", "no vectors"))
+"""`make determinism` uses their libraries again and has the other pairs; the package itself is a build with `-O3`."""
 
 
 def known(hashes):
