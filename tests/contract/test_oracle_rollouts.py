@@ -82,7 +82,7 @@ configs = st.builds(
 )
 
 
-@settings(thorough, max_examples=150)
+@settings(thorough, max_examples=75)
 @given(st.lists(stages, min_size=1, max_size=3), configs, st.integers(1, 3), st.sampled_from(sorted(pushes)),
        st.integers(0, 2**32), st.sampled_from((0.0, 0.0, 0.15)), st.sampled_from(("auto", "auto", "caller")))
 def test_every_channel_of_every_step_equals_the_oracle_s(

@@ -41,7 +41,7 @@ def batches(close):
         if close:
             batch.close()
 
-    return repeat, 200
+    return repeat, 80
 
 
 def batches_closed():
@@ -61,7 +61,7 @@ def batches_dropped_in_flight():
         for part in batch.parts:
             part.step_async(part.actions)
 
-    return repeat, 200
+    return repeat, 80
 
 
 def scenes_changed():
@@ -69,7 +69,7 @@ def scenes_changed():
     batch = Batch([generate_scene("town", seed=seed, agents=8) for seed in range(40)], num_worlds=4, threads=2,
                   config=DriveConfig(trial_steps=1))
     batch.reset()
-    return lambda: batch.step(batch.actions), 4000
+    return lambda: batch.step(batch.actions), 2000
 
 
 def scenes_made():
@@ -90,7 +90,7 @@ def copies():
         copy = pickle.loads(pickle.dumps(batch))
         copy.step(copy.actions)
 
-    return repeat, 200
+    return repeat, 80
 
 
 def queries():
@@ -102,7 +102,7 @@ def queries():
         batch.metrics(), batch.restart_observations(), batch.vehicles(1), batch.trial_state(2), batch.step_events()
         batch.phase_times(True), batch.observation_layout(), batch.scene_report(1)
 
-    return repeat, 200
+    return repeat, 100
 
 
 def errors():
@@ -149,7 +149,9 @@ def measure(case, pipe):
 
 def in_a_process(function, argument):
     """The value it sends from a separate process, so that memory of other tests does not count."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    # Its modules are imported once, and nothing else is in its memory.
+    context.set_forkserver_preload(["drive_env", "pytest"])
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=function, args=(argument, sender))
     process.start()
