@@ -253,8 +253,8 @@ def test_the_packaged_policy_is_meant_by_its_name_and_not_by_a_path(tmp_path, mo
 @pytest.mark.parametrize("name, least", [("roundabout", 0.8), ("merge", 0.8), ("oval", 0.9)])
 def test_the_packaged_policy_drives_in_scenes_that_its_training_did_not_have(name, least):
     policy = load_policy("generalist")
-    scenes = [generate_scene(name, seed) for seed in (1_000_000, 1_000_001)]
-    with Batch(scenes, num_worlds=2, config=policy.config.replace(scene_order="cycle")) as batch:
+    scenes = [generate_scene(name, 1_000_000)]
+    with Batch(scenes, num_worlds=1, config=policy.config.replace(scene_order="cycle")) as batch:
         act = policy.for_batch(batch)
         batch.reset()
         while not batch.trial_ended.any():
