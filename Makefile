@@ -7,7 +7,7 @@
 #   make test-cores          compiles the cores that tests run under sanitizers, which `make test` does otherwise
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
-#                            (SHARE=n: each way runs one rollout of n, half of the builds one of n/2; together: all)
+#                            (SHARE=n: each way runs one rollout of n, a third of the builds one of n/4; together: all)
 #   make nightly             runs what takes too long for .ci/run: `make determinism` in full, `make certify`
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
