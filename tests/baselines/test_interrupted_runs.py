@@ -79,8 +79,8 @@ def test_a_signal_handler_of_the_caller_stays(tmp_path):
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_command_saves_and_prints_one_line(tmp_path, number, code):
     command = [sys.executable, "-m", "baselines.ppo", "small", "--run.folder", str(tmp_path), "--run.no-progress",
-               "--env.scene-count", "2", "--env.drive.trial-steps", "20", "--env.num-worlds", "4", "--ppo.rollout-steps", "16",
-               "--run.evaluate-scenes", "1"]
+               "--env.scene-count", "2", "--env.drive.trial-steps", "20", "--env.num-worlds", "4",
+               "--ppo.rollout-steps", "16", "--run.evaluate-scenes", "1"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         while process.poll() is None and len(read_lines(tmp_path / "metrics.jsonl")) < 3:

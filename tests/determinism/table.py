@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("--builds", action="store_true", help="builds of the core alone")
     parser.add_argument("--ways", action="store_true", help="ways of stepping alone")
     parser.add_argument("--share", type=int, default=1, metavar="N",
-                        help="run one rollout in N in each way, one in N/4 in a third of the builds (1, the default: all)")
+                        help="run one rollout in N in each way, one in N/4 in a third of the builds (default: 1, all)")
     chosen = parser.parse_args()
     if not 1 <= chosen.share <= len(golden.ROLLOUTS):
         parser.error(f"--share is {chosen.share}; it must be from 1 to {len(golden.ROLLOUTS)}")

@@ -78,10 +78,24 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_small_file_takes_little_memory(tmp_path, name):
+ALIKE = {"empty arrays, few", "texts", "keys and texts", "keys and objects", "deep objects", "long roads",
+         "a long fraction", "points"}
+"""Files for `--slow`, each of which takes the way of another one through the reader."""
+
+
+def pytest_generate_tests(metafunc):
+    if "bomb" in metafunc.fixturenames:
+        every = metafunc.config.getoption("--slow")
+        metafunc.parametrize("bomb", [name for name in BOMBS if every or name not in ALIKE])
+
+
+def test_the_names_of_files_alike_are_names_of_files():
+    assert ALIKE < BOMBS.keys()
+
+
+def test_a_small_file_takes_little_memory(tmp_path, bomb):
     path = tmp_path / "bomb"
-    packed = gzip.compress(BOMBS[name](), 6)
+    packed = gzip.compress(BOMBS[bomb](), 6)
     assert len(packed) < SMALL_FILE_BYTES
     path.write_bytes(packed)
     tracemalloc.start()
