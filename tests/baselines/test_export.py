@@ -25,7 +25,8 @@ from baselines.presets import PRESETS
 from drive_env import Batch, ConfigError, load_policy
 from drive_env.evaluation import MultiScenario, TrafficMatrix
 from drive_env.trained import (
-    PACKAGED, PolicyFile, meaning_of_actions, meaning_of_observations, needed_weights, policy_of, read_policy, write_policy)
+    PACKAGED, PolicyFile, meaning_of_actions, meaning_of_observations, needed_weights, policy_of, read_policy,
+    write_policy)
 
 MODELS = {
     "as in the tests of the trainer": {}, "one layer": {"layers": 1}, "shared heads": {"heads": 4, "kv_heads": 2},
