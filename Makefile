@@ -4,7 +4,7 @@
 #   make train               trains a small policy (less than two minutes on two cores); replaces runs/make-train/, which
 #                            holds curves and checkpoint
 #   make test [WORKERS=n]    runs the test suite in so many processes (2)
-#   make test-cores          compiles the cores that tests run under sanitizers, which `make test` does otherwise
+#   make test-cores          compiles the cores and C tests that run under sanitizers, which `make test` does otherwise
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
 #                            (SHARE=n: each way runs one rollout of n, a third of the builds one of n/4; together: all)

@@ -57,6 +57,16 @@ INSTRUCTION_SETS = {
 """Name to the compiler flags, and the flags that /proc/cpuinfo must list."""
 
 
+PROGRAMS = tuple(sorted((ROOT / "tests" / "c").glob("test_*.c")))
+"""The unit tests in C."""
+
+THREADED = tuple(ROOT / "tests" / "c" / f"test_{name}.c" for name in ("pool", "batch", "parts", "road_cache", "arena"))
+"""Those that start threads."""
+
+ON_VALUES = tuple(ROOT / "tests" / "c" / f"test_{name}.c" for name in ("geometry", "idm", "sweep"))
+"""Those that work on values alone: valgrind has no memory to check there, and would take most of the time."""
+
+
 ONE_AT_A_TIME = threading.Lock()
 """Held while folders are made and deleted."""
 
@@ -239,9 +249,11 @@ def _run(command):
 
 
 def main() -> None:
-    for flags in (ADDRESS, PLAIN, THREAD):
+    checked = tuple(program for program in PROGRAMS if program not in ON_VALUES)
+    for flags, programs in ((ADDRESS, PROGRAMS), (PLAIN, checked), (THREAD, THREADED)):
         if compiler := working_compiler(flags):
-            core_objects(compiler, flags)
+            for program in programs:
+                test_program(program, compiler, flags)
     if fuzzer_works():
         core_objects("clang", COVERED)
 
