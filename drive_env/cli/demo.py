@@ -19,6 +19,9 @@ from . import show, visuals
 TRIALS = 2
 CONFIG = DriveConfig(max_trials=TRIALS)
 
+FILES = ("episode.mp4", "episode.html")
+"""The film and the page in the folder of `--out`."""
+
 SEPARATE_SHARE = 0.01
 """Phases with a smaller share of the time are combined."""
 
@@ -52,6 +55,8 @@ class DriverResults(NamedTuple):
 
 def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
     """Plays the town and the scene, if one is named; films the last of them into the folder `out`."""
+    if out is not None:
+        visuals.check_folder(out, FILES)
     own_scenes, title = None, ""
     if scene_name is not None:
         own_scenes = resolve_scenes(scene_name, seeds=[seed])
@@ -60,7 +65,7 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
             title += f": {len(own_scenes)} scenes, drawn at random"
         parallel_env(own_scenes, CONFIG).close()  # an error before anything is played
     if out is not None:
-        visuals.prepare(out)
+        out.mkdir(parents=True, exist_ok=True)
     show.lines(show.machine())
     play_and_report("town: 64 generated towns, drawn at random", "town", episodes, seed)
     if own_scenes is not None:
@@ -69,8 +74,9 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
     if out is not None:
         show.heading("films: an episode of the lane driver")
         episode = visuals.Episode(scene_name or "town", policy="lane", trials=TRIALS, seed=seed)
-        visuals.play(episode, out / "episode.mp4")
-        visuals.replay(episode, out / "episode.html")
+        film, page = FILES
+        visuals.play(episode, out / film)
+        visuals.replay(episode, out / page)
 
 
 def play_and_report(title: str, scenes: str | tuple[Scene, ...], episodes: int, seed: int) -> None:
