@@ -25,7 +25,8 @@ from rich.table import Table
 from drive_env.outputs import checked_file
 
 from .tools.compared import (
-    VERDICTS, RunCurve, cautions, differing, field_value, grouped, label_of, mean_and_spread, reached, read_run, verdict_of)
+    VERDICTS, RunCurve, cautions, differing, field_value, grouped, label_of, mean_and_spread, reached, read_run,
+    verdict_of)
 
 MAX_TABLE_COLUMNS = 1000
 """Number of characters that no line of a table exceeds."""

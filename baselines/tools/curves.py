@@ -34,7 +34,8 @@ def _draw_evaluator(axes: Any, found: list[list[Any]], name: str, colour: str) -
     label: str | None = name.rpartition("/")[2]
     axes.set_ylabel(name.split("/")[1])
     for before, part in zip([[], *found], found):
-        dots = [(line["agent_steps"], line[name], line.get(f"{name}_ci95")) for line in part if line.get(name) is not None]
+        dots = [(line["agent_steps"], line[name], line.get(f"{name}_ci95")) for line in part
+                if line.get(name) is not None]
         if dots:
             axes.plot(*zip(*(dot[:2] for dot in dots)), "o-", color=colour, markersize=3, label=label)
             label = None
@@ -47,8 +48,8 @@ def _draw_evaluator(axes: Any, found: list[list[Any]], name: str, colour: str) -
 
 def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     """Draws the lines of a log: updates as curves, evaluations as dots, the random policy as a dashed line, and the
-    evaluators of `run.evaluators` as curves with intervals, in panels of their own, cut by a dotted line where a run was
-    resumed with other settings of the evaluator."""
+    evaluators of `run.evaluators` as curves with intervals, in panels of their own, cut by a dotted line where a run
+    was resumed with other settings of the evaluator."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter

@@ -161,9 +161,9 @@ def test_a_run_that_is_resumed_with_other_evaluators_says_which_and_its_figures_
     config = tiny_config(folder, ppo={"agent_steps": 2000}, run={"resume": True, "evaluators": tmp_path / "eval.toml",
                                                                 "evaluate_scenes": 2})
     resumed = train(config)
-    sentence = ("baselines: run.evaluate_scenes is 2 and was None before; the section eval.outside of run.evaluators has "
-                "other settings than before; the figures of such evaluations after update 3 cannot be compared with those "
-                "before it\n")
+    sentence = ("baselines: run.evaluate_scenes is 2 and was None before; the section eval.outside of run.evaluators "
+                "has other settings than before; the figures of such evaluations after update 3 cannot be compared "
+                "with those before it\n")
     assert capsys.readouterr().err.count(sentence) == 1
     starts = of_kind(resumed, "start")
     assert [line.get("evaluation_changed") for line in starts] == [None, ["run.evaluate_scenes", "eval.outside"]]
@@ -178,7 +178,8 @@ def test_a_run_that_is_resumed_with_other_evaluators_says_which_and_its_figures_
     assert cautions([[before]]) == [] and cautions([[inside], [inside]]) == []
     assert cautions([[before], [outside]]) == [
         f"'{folder}' was resumed with other settings of its evaluations; the 2 of before are left out",
-        f"the evaluator has other settings in '{folder}' than in '{before.folder}', so the figures are of other episodes"]
+        f"the evaluator has other settings in '{folder}' than in '{before.folder}', so the figures are of other "
+        "episodes"]
     draw_curves(resumed.lines, tmp_path / "cut.png")
     joined = [{name: value for name, value in line.items() if not name.endswith("sha256")} for line in resumed.lines]
     draw_curves(joined, tmp_path / "joined.png")

@@ -15,7 +15,8 @@ import drive_env.tasks
 import drive_env.trained
 
 PUBLIC = {"drive_env": drive_env, "drive_env.evaluation": drive_env.evaluation,
-          "drive_env.outputs": drive_env.outputs, "drive_env.policies": drive_env.policies, "drive_env.render": drive_env.render,
+          "drive_env.outputs": drive_env.outputs, "drive_env.policies": drive_env.policies,
+          "drive_env.render": drive_env.render,
           "drive_env.tasks": drive_env.tasks, "drive_env.trained": drive_env.trained,
           "drive_env.cli.evaluation": drive_env.cli.evaluation}
 """The modules of the env that the trainer may import from: public ones, the form of exported policies, and of the
