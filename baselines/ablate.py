@@ -20,6 +20,7 @@ from pathlib import Path
 import torch
 
 from drive_env import Batch, DriveConfig, Scene
+from drive_env.outputs import checked_folder
 
 from .adaptation.interventions import ablations
 from .adaptation.report import as_data, as_table, draw_scores, draw_training
@@ -110,6 +111,8 @@ def main() -> None:
             out: the folder to write into.
         """
         try:
+            checked_folder("--out", out)
+
             # The policy under each ablation.
             if episodes < MIN_EPISODES:
                 raise ValueError(f"episodes is {episodes}; it must be {MIN_EPISODES} or more")

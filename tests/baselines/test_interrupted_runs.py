@@ -1,8 +1,10 @@
 """Does a signal end a run with a checkpoint, or at once where it is sent twice?"""
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -64,6 +66,31 @@ def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
         train(tiny_config(tmp_path, run={"evaluate_updates": 1}))
     assert [line["kind"] for line in read_lines(tmp_path / "metrics.jsonl")] == [
         "start", "random_policy", "update", "update", "end"]
+
+
+def test_a_signal_of_the_system_ends_an_evaluator_and_leaves_the_training_as_it_was(tmp_path):
+    """It comes between two steps of two thousand scenes; the next update is made, saved and not evaluated."""
+    (tmp_path / "eval.toml").write_text('[eval.long]\ntype = "multi_scenario"\nscenes = ["intersection"]\n'
+                                        "scene_count = 2000\ninterval = 1\n")
+    cut = tiny_config(tmp_path / "cut", run={"evaluators": tmp_path / "eval.toml"})
+
+    def interrupt():
+        while not (tmp_path / "cut" / "evaluations").exists():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=interrupt, daemon=True)
+    with pytest.raises(Interrupted, match="interrupted after update 2; checkpoint: .*update-00000002, curves: "):
+        train(cut, lambda figures: sender.start() if figures["update"] == 1 else None)
+    sender.join()
+    assert [line["kind"] for line in read_lines(tmp_path / "cut" / "metrics.jsonl")] == [
+        "start", "random_policy", "update", "update", "end"]
+    assert not list((tmp_path / "cut" / "evaluations").iterdir())
+    with pytest.raises(Interrupted):
+        train(tiny_config(tmp_path / "plain"), interrupt_in(1))
+    one, other = (tmp_path / name / "update-00000002" / "weights.safetensors" for name in ("cut", "plain"))
+    assert one.read_bytes() == other.read_bytes()
 
 
 def test_a_signal_handler_of_the_caller_stays(tmp_path):
