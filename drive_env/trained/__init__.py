@@ -11,5 +11,5 @@ from .policy_file import (
 from .trained_policy import Act, MakeAct, TrainedPolicy, bound, with_reset
 
 __all__ = ["PACKAGED", "ROTARY_BASE", "SUFFIX", "Act", "MakeAct", "PolicyFile", "SetBlock", "Shape", "TrainedPolicy",
-           "bound", "cause_of_other_observations", "difference_of_actions", "is_packaged", "meaning_of_actions", "meaning_of_observations",
-           "needed_weights", "policy_of", "read_policy", "with_reset", "write_policy"]
+           "bound", "cause_of_other_observations", "difference_of_actions", "is_packaged", "meaning_of_actions",
+           "meaning_of_observations", "needed_weights", "policy_of", "read_policy", "with_reset", "write_policy"]
