@@ -126,9 +126,20 @@ def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainCon
     return {f"{name}_known": known, f"{name}_mixed": mixed, name: task}
 
 
+PARTNERS_NARROW = TrainConfig(
+    env=EnvConfig(
+        scenes=("narrow",), scene_count=256, num_worlds=1024, drive=DriveConfig(
+            dt_s=0.2, max_trials=2, trial_steps=90, observation={"partners": 1, "roads": 32},
+            reward=RewardConfig(collision=-0.5, offroad=-0.5, progress_per_m=0.02))),
+    model=ModelConfig(width=64, heads=2, object_width=32, context=180),
+    ppo=PPOConfig(agent_steps=16_000_000, minibatches=8, gamma=0.99, learning_rate=1e-3, entropy_weight=0.005),
+    run=RunConfig(folder="runs/partners_narrow", evaluate_updates=0))
+"""Two cars meet at a neck that lets one of them pass, twice: who waits is a convention. It is the preset of
+`baselines.population`, whose partners have conventions of their own."""
+
 PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL,
            "generalist_fast": GENERALIST_FAST, "generalist": GENERALIST,
-           "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
+           "partners_narrow": PARTNERS_NARROW, "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
            "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT,
            **_phases("gates", "gates", gates(seeds=[0]).config),
            **_phases("occluded_crossing", "occluded", occluded_crossing(seeds=[0]).config),

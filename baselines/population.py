@@ -1,0 +1,198 @@
+"""How are a population of partners, and egos that drive among them, trained? One run after the other, from a preset.
+
+    python -m baselines.population partners_narrow                       all runs in turn
+    python -m baselines.population partners_narrow --runs self_play ego_2     some of them, for example on another GPU
+    python -m baselines.cross_play runs/partners_narrow                  how the egos drive with known and unseen ones
+
+The partners are trained in self-play, with several entropy weights and rewards of collisions; then an ego in self-play,
+and egos with the first 2 and 4 partners. The last partners are trained with no ego: they are unseen. A run that is
+finished is skipped, one that was interrupted is resumed.
+"""
+
+from __future__ import annotations
+
+if __name__ == "__main__":  # before the imports, which take seconds
+    from .tools.interrupts import ExitOnInterrupt
+
+    ExitOnInterrupt("baselines.population").install()
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from textwrap import fill, indent
+from typing import Any
+
+from drive_env import ConfigError
+
+from .config import TrainConfig, _check, _Plain
+from .ppo import train
+from .tools.checkpoint import checkpoints
+from .tools.interrupts import Interrupted
+from .tools.log_file import LOG, read_lines
+
+MANIFEST = "population.json"
+"""The file in the folder of a population that lists its runs."""
+
+SELF_PLAY = "self_play"
+"""The name of the ego that is trained in self-play."""
+
+SEEDS = 1000
+"""Seeds of a population: those of `base.run.seed` + 1 are other ones."""
+
+
+@dataclass(frozen=True)
+class PopulationConfig(_Plain):
+    """Which runs a population consists of."""
+
+    folder: str = "runs/population"
+    """Each run has a folder in it."""
+    entropy_weights: tuple[float, ...] = (0.003, 0.02)
+    """Of the partners' trainings; partners take the combinations of these weights and rewards in turn."""
+    collision_rewards: tuple[float, ...] = (-0.2, -1.0)
+    """Rewards of a collision in the partners' trainings."""
+    egos: tuple[int, ...] = (2, 4)
+    """One ego for each entry, trained with as many partners, the first ones."""
+    unseen: int = 2
+    """Further partners, with which no ego is trained."""
+    coplayers: int | float = 0.5
+    """Agents of each world that partners drive in the egos' trainings, as `env.drive.coplayers`."""
+    runs: tuple[str, ...] = ()
+    """Names of the runs to train now; (): all."""
+    base: TrainConfig = field(default_factory=TrainConfig)
+    """The config of the runs, apart from what differs between them; `base.partners` says how partners drive."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("entropy_weights", "collision_rewards", "egos"):
+            _check(name, getattr(self, name), len(getattr(self, name)) > 0, "at least one number")
+        _check("egos", self.egos, min(self.egos) >= 1 and len(set(self.egos)) == len(self.egos),
+               "different numbers from 1 on")
+        _check("unseen", self.unseen, self.unseen >= 1, "1 or more")
+        _check("coplayers", self.coplayers, self.coplayers > 0, "above 0")
+        for name, given, empty in (("base.partners.checkpoints", self.base.partners.checkpoints, ()),
+                                   ("base.env.drive.coplayers", self.base.env.drive.coplayers, 0)):
+            _check(name, given, given == empty, f"{empty!r}: the population sets it")
+        known = members(self)
+        for name in self.runs:
+            _check("runs", name, name in known, f"some of {', '.join(map(repr, known))}")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a population.
+
+    Attributes:
+        config: of its training. partners: names of the runs whose policies drive its co-players; (): self-play.
+    """
+
+    config: TrainConfig
+    partners: tuple[str, ...] = ()
+
+
+def members(population: PopulationConfig) -> dict[str, Member]:
+    """The runs of a population by name, in the order of training."""
+    # Combinations, of which the first ones differ in both numbers.
+    entropies, collisions = population.entropy_weights, population.collision_rewards
+    pairs = sorted(product(range(len(entropies)), range(len(collisions))),
+                   key=lambda pair: ((pair[1] - pair[0]) % len(collisions), pair))
+    found: dict[str, Member] = {}
+
+    def add(name: str, known: tuple[str, ...] = (), **parts: Any) -> None:
+        run = {"folder": os.path.join(population.folder, name),
+               "seed": population.base.run.seed * SEEDS + len(found)}
+        found[name] = Member(population.base.changed(run=run, **parts), known)
+
+    names = [f"partner_{number}" for number in range(1, max(population.egos) + population.unseen + 1)]
+    for index, name in enumerate(names):
+        entropy, collision = pairs[index % len(pairs)]
+        drive = population.base.env.drive.replace(reward={"collision": collisions[collision]})
+        add(name, ppo={"entropy_weight": entropies[entropy]}, env={"drive": drive})
+    add(SELF_PLAY)
+    for count in population.egos:
+        known = tuple(names[:count])
+        drive = population.base.env.drive.replace(coplayers=population.coplayers)
+        add(f"ego_{count}", known, env={"drive": drive},
+            partners={"checkpoints": [found[name].config.run.folder for name in known],
+                      "per_world": min(population.base.partners.per_world, count)})
+    return found
+
+
+def manifest(population: PopulationConfig) -> dict[str, Any]:
+    """The runs as JSON data: `partners`, `unseen`, and `egos` with the partners of their trainings; `coplayers`."""
+    runs = members(population)
+    partners = [name for name in runs if name.startswith("partner_")]
+    return {
+        "coplayers": population.coplayers,
+        "partners": {name: {"entropy_weight": runs[name].config.ppo.entropy_weight,
+                            "collision": runs[name].config.env.drive.reward.collision,
+                            "seed": runs[name].config.run.seed} for name in partners},
+        "unseen": partners[max(population.egos):],
+        "egos": {name: list(member.partners) for name, member in runs.items() if name not in partners}}
+
+
+def train_population(population: PopulationConfig) -> None:
+    """Writes the manifest and trains the runs that are not finished.
+
+    Raises:
+        ValueError: something in a config does not fit, or a partner of an ego is not trained yet.
+        Interrupted: as from `baselines.ppo.train`.
+    """
+    folder = Path(population.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_manifest(folder / MANIFEST, manifest(population))
+    runs = members(population)
+    for name in population.runs or runs:
+        member = runs[name]
+        if is_finished(Path(member.config.run.folder)):
+            print(f"{name}: finished before")
+            continue
+        for partner in member.partners:
+            if not is_finished(Path(runs[partner].config.run.folder)):
+                raise ConfigError(f"runs has {name!r}, whose partner {partner!r} is not trained yet; train it first")
+        print(f"{name}: {member.config.run.folder}", flush=True)
+        train(replace(member.config, run=replace(member.config.run, resume=True)))
+
+
+def write_manifest(path: Path, found: Mapping[str, Any]) -> None:
+    """Writes the manifest; several processes that train runs of one population write the same.
+
+    Raises:
+        ConfigError: the folder has another population.
+    """
+    text = json.dumps(found, indent=1)
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise ConfigError(f"folder is {os.fspath(path.parent)!r}, which has another population; choose another folder")
+    path.write_text(text, encoding="utf-8")
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a run has reached its end."""
+    lines = read_lines(folder / LOG) if checkpoints(folder) else []
+    return bool(lines) and lines[-1].get("status") == "finished"
+
+
+def main() -> None:
+    """The command: the name of a preset, then fields of the config."""
+    from .presets import PRESETS
+    from .tools.command_line import parse_with
+
+    arguments = sys.argv[1:]
+    name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "partners_narrow"
+    if name not in PRESETS:
+        sys.exit(f"baselines.population: preset is {name!r}; it must be one of {', '.join(map(repr, PRESETS))}")
+    usage = f"{__doc__}\nPresets:\n" + indent(fill(", ".join(PRESETS), 72), "    ")
+    try:
+        default = PopulationConfig(folder=f"runs/{name}", base=PRESETS[name])
+        train_population(parse_with(default, default.base, arguments, f"python -m baselines.population {name}", usage))
+    except (ValueError, ImportError, OSError) as error:  # from config, files or loggers; the message is one sentence
+        sys.exit(f"baselines.population: {error}")
+    except Interrupted as error:
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
