@@ -1,6 +1,6 @@
 """How do egos drive with partners that they know, and with unseen ones? The score of each trial, on held-out scenes.
 
-    python -m baselines.cross_play runs/partners_narrow
+    python -m baselines.cross_play runs/partners_intersection
 
 The folder is that of `baselines.population`. Every ego drives with itself, with the partners of each ego, and with the
 unseen ones; 95% intervals are those of a bootstrap over scenes.

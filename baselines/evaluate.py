@@ -67,13 +67,13 @@ def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: i
 
 
 def episode_records(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0, threads: int = 0,
-                    episodes: int = 1, worlds_at_once: int = WORLDS_AT_ONCE) -> np.ndarray:
+                    episodes: int = 1, worlds_at_once: int | None = None) -> np.ndarray:
     """The trial records of `episodes` episodes of every scene; agents and scenes are numbered through all batches.
 
     Each episode is that of a world of its own. World w of a batch of n scenes plays scene (w + k) mod n, with a
     constant k, so the next world has another scene. No batch has a single scene unless `scenes` has only one.
     """
-    records, agents, scenes_at_once = [], 0, max(worlds_at_once // episodes, 2)
+    records, agents, scenes_at_once = [], 0, max((worlds_at_once or WORLDS_AT_ONCE) // episodes, 2)
     starts = list(range(0, len(scenes), scenes_at_once))
     if len(starts) > 1 and starts[-1] == len(scenes) - 1:
         starts.pop()  # the last batch would have one scene

@@ -1,8 +1,8 @@
 """How are a population of partners, and egos that drive among them, trained? One run after the other, from a preset.
 
-    python -m baselines.population partners_narrow                       all runs in turn
-    python -m baselines.population partners_narrow --runs self_play ego_2     some of them, for example on another GPU
-    python -m baselines.cross_play runs/partners_narrow                  how the egos drive with known and unseen ones
+    python -m baselines.population partners_intersection                      all runs in turn
+    python -m baselines.population partners_intersection --runs self_play     some of them, for example on another GPU
+    python -m baselines.cross_play runs/partners_intersection                 how egos drive with known and unseen ones
 
 The partners are trained in self-play, with several entropy weights and rewards of collisions; then an ego in self-play,
 and egos with the first 2 and 4 partners. The last partners are trained with no ego: they are unseen. A run that is
@@ -181,7 +181,7 @@ def main() -> None:
     from .tools.command_line import parse_with
 
     arguments = sys.argv[1:]
-    name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "partners_narrow"
+    name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "partners_intersection"
     if name not in PRESETS:
         sys.exit(f"baselines.population: preset is {name!r}; it must be one of {', '.join(map(repr, PRESETS))}")
     usage = f"{__doc__}\nPresets:\n" + indent(fill(", ".join(PRESETS), 72), "    ")
