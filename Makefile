@@ -35,6 +35,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo docs train test test-cores test-clients determinism fuzz wheel nightly certify certify-roads certify-goals
 .PHONY: leaderboard
 
+# Threads of numpy's BLAS that wait for one another take many times as long where other programs use the processors.
+demo: export OPENBLAS_NUM_THREADS ?= 1
 demo: .venv/installed-cli,render
 	@$(BIN)/drive-env demo $(if $(SCENE),"$(SCENE)") --out demo
 

@@ -151,6 +151,7 @@ def main() -> None:
 
         # Scores, as a table, a file and pictures.
         policies, optimal = scores_of(runners, held_out, episodes, seed), optimal_curves(env, held_out)
+        data = as_data(policies, optimal)
         title = f"{checkpoint.name} on {len(held_out)} scenes, {episodes} episodes of each"
         table = as_table(title, policies, optimal)
         width = Console(width=MAX_TABLE_COLUMNS).measure(table).maximum
@@ -158,8 +159,8 @@ def main() -> None:
         (out / "scores.json").write_text(json.dumps({
             "checkpoints": {name: str(path) for name, path in paths.items()},
             "scenes": [scene.name for scene in held_out], "episodes": episodes, "seed": seed,
-            "deterministic": deterministic, "optimal": optimal, "policies": as_data(policies, optimal)}, indent=1))
-        draw_scores(policies, optimal, out / "scores.png")
+            "deterministic": deterministic, "optimal": optimal, "policies": data}, indent=1))
+        draw_scores(data, optimal, out / "scores.png")
         print(f"scores: {out / 'scores.json'}\npicture: {out / 'scores.png'}")
         if training:
             try:

@@ -24,8 +24,8 @@ REFERENCE = "reference"
 
 UNTRAINED = (REFERENCE, "idm", "constant", "random", "replay")
 
-POLICIES = (*UNTRAINED, *PACKAGED)
-"""Those of the package."""
+POLICIES = (*UNTRAINED, *(name for name in PACKAGED if name not in TASK_OF.values()))
+"""Those of the package but the policy of a task, which drives in the scenes of that task alone."""
 
 SCENES = tuple(name for name in GENERATORS if name not in TASK_OF)
 """Generators whose scenes hide nothing."""

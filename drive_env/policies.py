@@ -32,10 +32,10 @@ from .trained import PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, bound, is_pa
 __all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "load_policy", "policy_maker"]
 
 Policy = str | os.PathLike[str] | Act | TrainedPolicy
-"""One of `POLICIES`; "generalist", the trained policy of the package; "package.module:name" of a function or class; the
-folder of a checkpoint or of a run; the file of an exported policy (`load_policy`); or a function from the batch to the
-actions of all agents, with an optional method `reset(mask)` for the agents whose episode begins. An object with a
-method `for_batch(batch)`, which returns such a function, is accepted, too."""
+"""One of `POLICIES`; "generalist" or "hidden_exit", the trained policies of the package; "package.module:name" of a
+function or class; the folder of a checkpoint or of a run; the file of an exported policy (`load_policy`); or a function
+from the batch to the actions of all agents, with an optional method `reset(mask)` for the agents whose episode begins.
+An object with a method `for_batch(batch)`, which returns such a function, is accepted, too."""
 
 
 class NamedPolicy(NamedTuple):
@@ -178,8 +178,8 @@ def load_policy(source: str | os.PathLike[str]) -> TrainedPolicy:
     can differ between machines and between batches of different sizes, and with them, rarely, an action.
 
     Args:
-        source: "generalist", the policy of the package (docs/evaluation.md); the path of a file that
-            `python -m baselines.export` wrote; or the folder of a checkpoint, or of a run, whose newest checkpoint
+        source: "generalist" or "hidden_exit", the policies of the package (docs/evaluation.md); the path of a file
+            that `python -m baselines.export` wrote; or the folder of a checkpoint, or of a run, whose newest checkpoint
             counts.
 
     Raises:

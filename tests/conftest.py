@@ -1,8 +1,12 @@
 """What do many tests share? The real scene files, a browser, the options --slow and --seeds, processes for xdist."""
 
 import gc
+import os
 import signal
 from pathlib import PurePath
+
+# Read by numpy when it is imported: threads of its BLAS that wait for one another, beside other processes, are slow.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from browser import chromium  # noqa: F401  # a fixture

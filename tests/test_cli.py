@@ -15,13 +15,19 @@ from json_writer import json_bytes, small_document
 from still_town import still_town
 
 import drive_env
-from drive_env.cli import visuals
+from drive_env.cli import trials_demo, visuals
 from drive_env.policies import TrainedPolicy
 from drive_env.scenes.generate import GENERATORS
 
 
 COMMANDS = ["demo", "inspect", "convert", "classify", "play", "drive", "replay", "gallery", "evaluate", "merge",
             "compare", "hardness", "bench"]
+
+
+@pytest.fixture(autouse=True)
+def few_trials(monkeypatch):
+    """The last part of the demo, which tests/test_trials_demo.py tests, on 2 scenes instead of 64."""
+    monkeypatch.setattr(trials_demo, "SCENES", 2)
 
 
 def run_alone(*arguments):
@@ -44,7 +50,7 @@ def test_the_demo_films_the_scene(tmp_path):
     """Of a narrow street, where a policy that does not wait for the other vehicle would collide."""
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
     output = run("demo", "narrow", "--episodes", "1", "--out", str(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {"episode.mp4", "episode.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {"episode.mp4", "episode.html", "trials.mp4", "trials.html"}
     assert "narrow" in (tmp_path / "episode.html").read_text() and f"{tmp_path}/episode.mp4: goal 1.00" in output
 
 

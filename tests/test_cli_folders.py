@@ -7,6 +7,7 @@ from command import cells, run
 from still_town import still_town
 
 import drive_env
+from drive_env.cli import trials_demo
 
 
 @pytest.fixture
@@ -36,7 +37,8 @@ def test_replay_and_play_take_a_scene_of_a_folder(folder, index, agents):
         run("play", folder, "--index", index, "--agents", str(agents + 1), "--out", "sheet.png")
 
 
-def test_demo_and_bench_take_all_scenes_of_a_folder(folder):
+def test_demo_and_bench_take_all_scenes_of_a_folder(folder, monkeypatch):
+    monkeypatch.setattr(trials_demo, "SCENES", 2)
     output = run("demo", folder, "--episodes", "4").partition("scenes: 2 scenes, drawn at random")[2]
     assert "3 agents" in output
     trials = [int(cell) for cell in cells(output, "trials recorded")]

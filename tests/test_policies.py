@@ -8,8 +8,10 @@ import pytest
 from drive_env import Batch, CallError, ConfigError, DriveConfig, generate_scene, load_policy
 from drive_env.behaviours import behaviour_scenes
 from drive_env.drivers import LaneDriver, RandomDriver
+from drive_env.evaluation import first_episodes
 from drive_env.policies import POLICIES, TrainedPolicy, config_for, policy_maker, resolved
 from drive_env.replay import record
+from drive_env.tasks import hidden_exit
 
 IGNORE = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
 
@@ -230,7 +232,7 @@ def test_a_module_may_change_the_folder_and_the_path_of_imports(text, tmp_path, 
     (":act", "policy is ':act'; it must name a module and a function in it"),
     ("own_policies:", "policy is 'own_policies:'; it must name a module and a function in it"),
     ("fast", "policy is 'fast'; it must be a function or one of "
-             f"{', '.join(map(repr, (*POLICIES, 'generalist')))}, or"),
+             f"{', '.join(map(repr, (*POLICIES, 'generalist', 'hidden_exit')))}, or"),
     (None, "policy is None; it must be a function or one of"),
 ])
 def test_what_is_no_policy_is_one_sentence(module, policy, sentence):
@@ -250,6 +252,11 @@ def test_the_packaged_policy_is_meant_by_its_name_and_not_by_a_path(tmp_path, mo
         load_policy(tmp_path / "generalist")
 
 
+@pytest.fixture(scope="module")
+def hidden_exit_policy():
+    return load_policy("hidden_exit")
+
+
 @pytest.mark.parametrize("name, least", [("roundabout", 0.8), ("merge", 0.8), ("oval", 0.9)])
 def test_the_packaged_policy_drives_in_scenes_that_its_training_did_not_have(name, least):
     policy = load_policy("generalist")
@@ -260,3 +267,27 @@ def test_the_packaged_policy_drives_in_scenes_that_its_training_did_not_have(nam
         while not batch.trial_ended.any():
             batch.step(act(batch))
         assert batch.metrics()["goal"].value >= least
+
+
+def test_the_policy_of_the_hidden_exit_needs_the_config_of_its_task_alone(hidden_exit_policy):
+    task = hidden_exit()
+    assert hidden_exit_policy.config == task.config and hidden_exit_policy.checkpoint["steps"] > 10_000_000
+    assert hidden_exit_policy.scenes["scenes"] == ["exits"] and set(hidden_exit_policy.ablated) == {"wiped"}
+
+
+def test_the_policy_of_the_hidden_exit_needs_each_trial_of_an_episode(hidden_exit_policy):
+    """About 1/3, 2/3 and 1 on scenes outside its training: 0.18 are 3.5 standard errors of 84 episodes."""
+    task = hidden_exit(seeds=range(300, 328))
+    with Batch(task.scenes, num_worlds=84, config=task.config.replace(scene_order="cycle"), trial_records=3) as batch:
+        records = first_episodes(batch, hidden_exit_policy.for_batch(batch))
+    found = [records["score"][records["trial"] == trial].mean() for trial in range(3)]
+    assert found[:2] == pytest.approx([1 / 3, 2 / 3], abs=0.18) and found[2] > 0.9
+    assert np.bincount(records["trial"]).tolist() == [84] * 3
+
+
+@pytest.mark.parametrize("scenes", ["roundabout", "example_log", "gates"])
+def test_the_policy_of_the_hidden_exit_refuses_scenes_without_exits(hidden_exit_policy, scenes):
+    with Batch(scenes, num_worlds=1, config=hidden_exit_policy.config) as batch:
+        with pytest.raises(ConfigError, match=f"^scene {scenes}.* has no candidate goals; the policy hidden_exit does "
+                           "not observe its goal and tries the candidates, as in the scenes of its training, 'exits'$"):
+            hidden_exit_policy.for_batch(batch)

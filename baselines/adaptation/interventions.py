@@ -165,7 +165,7 @@ class Recorded:
     """Changes nothing, and records the past of every agent at the start of each later trial of its first episode.
 
     Attributes:
-        pasts: at the starts of trials 1, 2, ...
+        pasts: at the starts of the second trial, the third, ...
     """
 
     def __init__(self, batch: Batch, device: torch.device):

@@ -113,7 +113,7 @@ def optimal_curves(env: EnvConfig, scenes: list[Scene]) -> dict[str, tuple[float
 
 def _of_candidates(scenes: list[Scene], drive: DriveConfig) -> dict[str, tuple[float, ...]]:
     """The same for scenes with candidate goals that differ in nothing but their position; a trial has time for one."""
-    if drive.observation.goal_reveal_s != 0 or drive.observation.goal_reveal_share != 0:
+    if not scenes or drive.observation.goal_reveal_s != 0 or drive.observation.goal_reveal_share != 0:
         return {}
     try:
         return {knowledge: _mean([optimal_scores(len(scene.candidate_goals_m), drive.max_trials, knowledge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ CURVES = (("goal", "score", "collision", "offroad"), ("reward",), ("entropy",), 
 
 PER_TRIAL = ("trial_{}_score", "entropy_trial_{}", "value_trial_{}_explained", "advantage_trial_{}_std")
 """The metrics of further panels, with one curve per trial, where an episode has several trials."""
+
+OF_TRIAL = re.compile(r"_?trial_(\d+)_?")
+"""The part of a metric's name that tells the trial, counted from 0; the picture counts from 1."""
 
 
 OF_EVALUATOR = CURVES[0]
@@ -25,6 +29,14 @@ def panels_of(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     evaluators = dict.fromkeys(line["evaluator"] for line in lines if "evaluator" in line)
     return [*CURVES, *(tuple(map(name.format, range(trials))) for name in PER_TRIAL if trials > 1),
             *(tuple(f"eval/{name}/{metric}" for metric in OF_EVALUATOR) for name in evaluators)]
+
+
+def words_of(name: str) -> tuple[str, str]:
+    """How a metric is called in the legend of its panel, and what the panel shows where the legend names trials."""
+    trial = OF_TRIAL.search(name)
+    if not trial:
+        return name.replace("_", " "), ""
+    return f"trial {int(trial[1]) + 1}", OF_TRIAL.sub("_", name).strip("_").replace("_", " ")
 
 
 def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
@@ -49,7 +61,9 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
         for index, name in enumerate(names):
             colour = f"C{index}"
             if curve := points("update", name):
-                axes.plot(*zip(*curve), color=colour, label=name.replace("_", " "))
+                label, quantity = words_of(name)
+                axes.plot(*zip(*curve), color=colour, label=label)
+                axes.set_ylabel(quantity)
             dots = points("evaluation", name)
             if dots and name not in of_evaluators:
                 axes.plot(*zip(*dots), "o", color=colour)

@@ -60,7 +60,7 @@ SCENE_AGENTS = Annotated[int | None, _number("Number of vehicles of a generated 
                                              show_default="32; 1 where the scene has one car to drive")]
 
 
-@app.command(short_help="Play the town, and a scene, with two drivers.")
+@app.command(short_help="Play the town, a scene, and trials of a hidden exit.")
 def demo(
     scene: Annotated[str | None, typer.Argument(
         metavar="SCENE", help=f"Played after the town. {SCENE_HELP} Of a folder, each episode plays one at random.",
@@ -68,14 +68,15 @@ def demo(
     episodes: Annotated[int, _number("Number of episodes per driver.", min=1, max=1000)] = 6,
     seed: Annotated[int, _number("Seed of the episodes and of the random policy.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(
-        metavar="FOLDER", help="Folder for a film and a replay page of SCENE (of a folder, its first scene), or of "
-                               "the town if there is no SCENE; needs the extra [render].",
+        metavar="FOLDER", help="Folder for films and replay pages: of SCENE (of a folder, its first scene), or of the "
+                               "town if there is no SCENE; and of the hidden exit. Needs the extra [render].",
         show_default="none are written")] = None,
 ) -> None:
     """Play the town and SCENE through the PettingZoo API, with random actions and a rule-based driver.
 
     Every episode has two trials.
     Reports the metrics of both drivers, agent-steps per second, and the time of each phase.
+    Then plays trials of a hidden exit by a trained policy, with its memory and without it.
     """
     demo_command.run(scene, episodes, seed, out)
 

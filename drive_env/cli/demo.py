@@ -1,4 +1,4 @@
-"""What does the demo show? The town and another scene, played by a random and by a rule-based driver."""
+"""What does the demo show? The town and another scene, played by a random and by a rule-based driver; then trials."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from ..drivers import LaneDriver, RandomDriver
 from ..reports import MetricValue
 from ..scenes import Scene
 from ..scenes.resolve import is_generator, resolve_scenes
-from . import show, visuals
+from . import show, trials_demo, visuals
 
 TRIALS = 2
 CONFIG = DriveConfig(max_trials=TRIALS)
+
+FILM_SIZE = "x".join(map(str, trials_demo.FILM_SIZE_PX))
 
 SEPARATE_SHARE = 0.01
 """Phases with a smaller share of the time are combined."""
@@ -51,7 +53,8 @@ class DriverResults(NamedTuple):
 
 
 def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
-    """Plays the town and the scene, if one is named; films the last of them into the folder `out`."""
+    """Plays the town, the scene, if one is named, and trials; films the last of the scenes and the trials into `out`.
+    """
     own_scenes, title = None, ""
     if scene_name is not None:
         own_scenes = resolve_scenes(scene_name, seeds=[seed])
@@ -69,8 +72,9 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
     if out is not None:
         show.heading("films: an episode of the lane driver")
         episode = visuals.Episode(scene_name or "town", policy="lane", trials=TRIALS, seed=seed)
-        visuals.play(episode, out / "episode.mp4")
+        visuals.play(episode, out / "episode.mp4", size=FILM_SIZE)
         visuals.replay(episode, out / "episode.html")
+    trials_demo.run(seed, out)
 
 
 def play_and_report(title: str, scenes: str | tuple[Scene, ...], episodes: int, seed: int) -> None:

@@ -14,7 +14,7 @@ from .multi_scenario import MultiScenario
 
 class Adaptation(MultiScenario):
     """Drives all agents of a list of scenes in episodes of several trials: with the policy as it is (group "full"), and
-    in the same worlds under each ablation of its memory, if it is a checkpoint with one.
+    in the same worlds under each ablation of its memory, if it is a trained policy with one.
 
     The metric `score_over_<ablation>` is the score in the last trial minus that under the ablation: what the policy
     gains from what it remembers of earlier trials.

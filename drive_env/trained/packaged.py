@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-PACKAGED = {"generalist": Path(__file__).with_name("generalist.npz")}
-"""Files by the names of their policies."""
+PACKAGED = {name: Path(__file__).with_name(f"{name}.npz") for name in ("generalist", "hidden_exit")}
+"""Files by the names of their policies: one for all generated scenes, and one for the task of its name."""
 
 
 def is_packaged(source: Any) -> bool:

@@ -1,6 +1,8 @@
-"""How does a trained network drive a batch? With a memory of its own, once it is checked to fit the batch's config."""
+"""How does a trained network drive a batch? With a memory of its own, once it is checked to fit the batch."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
@@ -12,18 +14,22 @@ from .trained_policy import Act, TrainedPolicy
 
 
 def policy_of(file: PolicyFile, name: str) -> TrainedPolicy:
-    """The policy of a file.
+    """The policy of a file; if it has a memory, also under the ablation `wiped`, which empties it before each trial.
 
     Args:
         file: its content.
         name: of the policy, for errors.
     """
-    def for_batch(batch: Batch) -> Act:
+    def for_batch(batch: Batch, wipes: bool = False) -> Act:
         check_fits(file, name, batch)
         shape, memory, actions = file.shape, Memory(file.shape, batch.num_agents), np.zeros_like(batch.actions)
+        trial_before = batch.trial_index.copy()
 
         def act(batch: Batch) -> np.ndarray:
             memory.reset(batch.first)
+            if wipes:
+                memory.reset(batch.trial_index != trial_before)
+                trial_before[:] = batch.trial_index
             agents = np.flatnonzero(~batch.waits)
             if len(agents):
                 observations = batch.observations[agents].astype(np.float32)
@@ -34,11 +40,14 @@ def policy_of(file: PolicyFile, name: str) -> TrainedPolicy:
 
         return act
 
-    return TrainedPolicy(for_batch, file.checkpoint, file.config, file.scenes)
+    ablated = {"wiped": partial(for_batch, wipes=True)} if file.shape.heads else {}
+    return TrainedPolicy(for_batch, file.checkpoint, file.config, file.scenes, ablated)
 
 
 def check_fits(file: PolicyFile, name: str, batch: Batch) -> None:
-    """Raises a `ConfigError` unless observations and actions of a batch mean the same as in the training."""
+    """Raises a `ConfigError` unless observations and actions of a batch mean the same as in the training, and its
+    scenes show the agents where their goals can be."""
+    _check_goals(file, name, batch)
     if batch.config.observation.type not in ("float32", "float16"):
         raise ConfigError(f"observation.type is {batch.config.observation.type!r}; for the policy {name} it must be "
                           "'float32' or 'float16'")
@@ -54,3 +63,16 @@ def check_fits(file: PolicyFile, name: str, batch: Batch) -> None:
         if here.get(key) != value:
             raise ConfigError(f"the policy {name} was trained with actions whose {key} is {value!r}; this batch has "
                               f"{here.get(key)!r}")
+
+
+def _check_goals(file: PolicyFile, name: str, batch: Batch) -> None:
+    """Where a policy observed candidate goals and never its goal, a scene without candidates shows it nothing to reach.
+    """
+    observed = file.config.observation
+    if not observed.candidates or observed.goal_reveal_s != 0 or observed.goal_reveal_share != 0:
+        return
+    without = next((roles.scene.name for roles in batch.roles if not len(roles.scene.candidate_goals_m)), None)
+    if without is not None:
+        known = ", ".join(map(repr, file.scenes.get("scenes", ())))
+        raise ConfigError(f"scene {without} has no candidate goals; the policy {name} does not observe its goal and "
+                          f"tries the candidates, as in the scenes of its training{known and f', {known}'}")

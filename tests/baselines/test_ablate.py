@@ -2,7 +2,9 @@
 
 import json
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +15,16 @@ from eliminator import Eliminator, open_field
 from small import BUSY, TINY, run_here, tiny_config
 
 from baselines import ablate, ppo
+from baselines.adaptation import pictures
 from baselines.adaptation.interventions import ablations
 from baselines.adaptation.scores import Scores, optimal_curves
+from baselines.adaptation.training import read_trainings
 from baselines.config import EnvConfig
 from baselines.evaluate import PolicyRunner
 from baselines.presets import PRESETS
 from baselines.rollout.batches import scenes_of
 from baselines.tools.checkpoint import about, checkpoints
+from baselines.tools.log_file import read_lines
 from drive_env import Batch
 from drive_env.tasks import gates, hidden_closure, hidden_exit, occluded_crossing, optimal_scores_on
 
@@ -159,25 +164,66 @@ def test_the_command_prints_a_table_and_writes_scores_and_a_picture(trained, tmp
     names = ["full", "wiped", "blanked", "wiped and blanked", "shuffled", "redrawn", "single"]
     assert list(written["policies"]) == names
     assert list(written["checkpoints"]) == ["full", "single"]
-    for words in (*names, "optimal, trial features", "trial 2", "memory's share"):
+    for words in (*names, "optimal, trial features", "trial 1", "trial 3", "memory's share"):
         assert words in printed
+    assert "trial 0" not in printed, "tables count trials from 1"
     assert [len(found["scores"]) for found in written["policies"].values()] == [3] * 6 + [1]
     assert written["policies"]["single"]["gain"] is None
     assert written["policies"]["full"]["scores"][0]["n"] == 4
     assert [one["value"] for one in written["policies"]["full"]["minus_full"]] == [0, 0, 0]
     assert (tmp_path / "found" / "scores.png").read_bytes()[:4] == b"\x89PNG"
 
+    code, printed, errors = run_here(monkeypatch, capsys, pictures.main, tmp_path / "found" / "scores.json", "--out",
+                                     tmp_path / "again.png")
+    assert code == 0 and printed == f"picture: {tmp_path / 'again.png'}\n", errors
+    assert (tmp_path / "again.png").read_bytes() == (tmp_path / "found" / "scores.png").read_bytes()
 
-def test_the_runs_of_a_task_follow_each_other(tmp_path, monkeypatch):
+
+def test_the_runs_of_a_task_follow_each_other(tmp_path, monkeypatch, capsys):
     """The presets, with a small policy and few, short trials."""
     monkeypatch.chdir(tmp_path)
-    for name in ("hidden_closure_known", "hidden_closure_mixed", "hidden_closure"):
+    names = ("hidden_closure_known", "hidden_closure_mixed", "hidden_closure")
+    for name in names:
         result = ppo.train(PRESETS[name].changed(
             env={"scene_count": 2, "num_worlds": 4, "drive": {"trial_steps": 12}},
-            model=vars(replace(TINY, context=24)), ppo={"agent_steps": 100, "rollout_steps": 16},
+            model=vars(replace(TINY, context=24)), ppo={"agent_steps": 150, "rollout_steps": 16},
             run={"device": "cpu", "evaluate_updates": 0, "progress": False}))
         start, end = result.lines[0], result.lines[-1]
         assert end["status"] == "finished" and ("parent" in start) == (name != "hidden_closure_known")
+
+    # Their scores are those of their logs, in trainings whose runs may have been moved.
+    (tmp_path / "runs").rename("moved")
+    shutil.copytree("moved/hidden_closure_known", "moved/other")
+    folders = [*(Path("moved", name) for name in names), Path("moved/other")]
+    found = read_trainings(folders)
+    assert [[run.name for run in training] for training in found] == [[*names], ["other"]]
+    for run, folder in zip((run for training in found for run in training), folders, strict=True):
+        lines = [line for line in read_lines(folder / "metrics.jsonl")
+                 if line["kind"] == "update" and line["trial_2_score"] is not None]
+        assert run.agent_steps.tolist() == [line["agent_steps"] for line in lines] and len(lines)
+        np.testing.assert_array_equal(run.scores, [[line[f"trial_{k}_score"] for k in range(3)] for line in lines])
+        assert (run.seed, run.optimal) == (0, ())
+    code, printed, errors = run_here(monkeypatch, capsys, pictures.main, *folders)
+    assert code == 0 and printed == "picture: trials.png\n", errors
+    assert Path("trials.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_optimum_of_a_run_on_a_task_is_that_of_the_task(trained):
+    (run,), = read_trainings([trained["three"].parent])
+    assert run.optimal == pytest.approx(hidden_exit().optimal_scores["memory"])
+
+
+@pytest.mark.parametrize("source, sentence", [
+    ("one", "has max_trials 1; it must have 2 or more trials in an episode"),
+    ("nowhere", "nowhere"), ("none.json", "'none.json' cannot be read: No such file or directory"),
+    ("bad.json", "'bad.json' is no scores.json of baselines.ablate, or damaged: KeyError: 'policies'")])
+def test_what_has_no_scores_of_trials_is_one_sentence(trained, tmp_path, monkeypatch, capsys, source, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("bad.json").write_text("{}")
+    given = trained[source].parent if source in trained else source
+    code, _, errors = run_here(monkeypatch, capsys, pictures.main, given)
+    assert code == 1 and errors.startswith("baselines.adaptation.pictures: ") and sentence in errors
+    assert not Path("trials.png").exists() and errors.count("\n") == 0
 
 
 def test_the_scores_of_all_checkpoints_of_a_run_are_drawn(trained, tmp_path, monkeypatch, capsys):

@@ -17,6 +17,7 @@ from command import run
 from small import BUSY, TINY, make_policy, run_here
 
 import drive_env
+from baselines.adaptation.interventions import ablations
 from baselines.evaluate import scene_settings
 from baselines.export import exported, main, shape_of
 from baselines.policy.runner import PolicyRunner
@@ -24,7 +25,8 @@ from baselines.presets import PRESETS
 from drive_env import Batch, ConfigError, load_policy
 from drive_env.evaluation import MultiScenario, TrafficMatrix
 from drive_env.trained import (
-    PolicyFile, meaning_of_actions, meaning_of_observations, needed_weights, policy_of, read_policy, write_policy)
+    PACKAGED, PolicyFile, meaning_of_actions, meaning_of_observations, needed_weights, policy_of, read_policy,
+    write_policy)
 
 MODELS = {
     "as in the tests of the trainer": {}, "one layer": {"layers": 1}, "shared heads": {"heads": 4, "kv_heads": 2},
@@ -74,6 +76,29 @@ def test_numpy_acts_as_torch(model, actions):
             waited, episodes = waited + (~acts).sum(), episodes + batch.first.sum()
             batch.step(theirs)
     assert waited > 50 and episodes > 2 * batch.num_agents and distinct > 80, "the actions do not vary"
+
+
+def test_numpy_forgets_as_torch():
+    """Under the ablation `wiped`, over trials that agents end at different steps and over several episodes."""
+    model, drive = replace(TINY, context=40), BUSY.drive.replace(max_trials=3, trial_steps=8)
+    with Batch(drive_env.resolve_scenes("intersection", seeds=range(3), agents=6), num_worlds=6, config=drive) as batch:
+        torch_policy = make_policy(batch, model)
+        runner = PolicyRunner(torch_policy, torch.device("cpu"))
+        wiped = ablations(runner)["wiped"](batch)
+        policy = policy_of(file_of(torch_policy, model, drive), "policy")
+        act, remembering = policy.ablated["wiped"](batch), policy.for_batch(batch)
+        batch.reset()
+        differs = 0
+        for _ in range(100):
+            mine, theirs, acts = act(batch), wiped(batch), ~batch.waits
+            np.testing.assert_array_equal(mine[acts], theirs[acts])
+            differs += (remembering(batch)[acts] != mine[acts]).sum()
+            batch.step(theirs)
+        assert differs > 20, "the memory makes no difference"
+    feed_forward = replace(TINY, memory="none")
+    with Batch("intersection", num_worlds=1, config=drive) as batch:
+        file = file_of(make_policy(batch, feed_forward), feed_forward, drive)
+    assert not policy_of(file, "policy").ablated
 
 
 def test_a_checkpoint_and_its_file_are_evaluated_alike(checkpoint, file):
@@ -282,7 +307,7 @@ def test_objects_in_a_file_are_not_unpickled(file, tmp_path):
 
 @pytest.mark.parametrize("source", ["nowhere", 3, None, b"a.npz", "random", "package.module:name"])
 def test_what_is_no_policy_is_one_sentence(source):
-    with pytest.raises(ConfigError, match=r"^source is .*; it must be 'generalist', a file \*.npz of baselines"):
+    with pytest.raises(ConfigError, match=r"^source is .*; it must be 'generalist', 'hidden_exit', a file \*.npz of b"):
         load_policy(source)
 
 
@@ -291,7 +316,8 @@ def test_a_missing_file_is_named(tmp_path):
         load_policy(tmp_path / "a.npz")
 
 
-def test_the_packaged_policy_has_the_config_of_its_preset():
-    packaged, env = load_policy("generalist"), PRESETS["generalist"].env
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_packaged_policy_has_the_config_of_its_preset(name):
+    packaged, env = load_policy(name), PRESETS[name].env
     assert packaged.config == env.drive and packaged.scenes == scene_settings(env)
-    assert packaged.checkpoint["steps"] == pytest.approx(PRESETS["generalist"].ppo.agent_steps, rel=1e-3)
+    assert packaged.checkpoint["steps"] == pytest.approx(PRESETS[name].ppo.agent_steps, rel=0.01)

@@ -12,7 +12,7 @@ from small import ALONE, LONG, clone, make_collector
 
 from baselines.gae import advantages
 from baselines.tools import log as log_module
-from baselines.tools.curves import CURVES, draw_curves, panels_of
+from baselines.tools.curves import CURVES, draw_curves, panels_of, words_of
 from baselines.tools.log import Log
 from baselines.tools.log_file import read_lines
 from baselines.tools.metrics import LEFT_EDGES, rollout_metrics, to_floats
@@ -74,6 +74,11 @@ def test_the_curves_of_several_trials_have_panels_of_their_own():
     panels = panels_of([line("trial_0_score", "trial_1_score", "entropy_trial_0")])
     assert panels[: len(CURVES)] == list(CURVES) and len(panels) == len(CURVES) + 4
     assert panels[len(CURVES)] == ("trial_0_score", "trial_1_score")
+
+
+def test_curves_count_trials_from_one():
+    assert [words_of(name) for name in ("trial_0_score", "value_trial_1_explained", "entropy_trial_11", "grad_norm")
+            ] == [("trial 1", "score"), ("trial 2", "value explained"), ("trial 12", "entropy"), ("grad norm", "")]
 
 
 def test_a_mute_log_writes_nothing(tmp_path):

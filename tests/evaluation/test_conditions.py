@@ -130,7 +130,8 @@ def test_results_of_other_traffic_have_another_hash_wherever_its_file_is(monkeyp
 
 @pytest.mark.parametrize("checkpoint, sentence", [
     ("nowhere.npz", "eval.checkpoint is 'nowhere.npz', which is no trained policy: "),
-    ("lane", "eval.checkpoint is 'lane', which is no trained policy: source is 'lane'; it must be 'generalist'"),
+    ("lane", "eval.checkpoint is 'lane', which is no trained policy: source is 'lane'; it must be 'generalist', "
+             "'hidden_exit', a file"),
     (1, "eval.checkpoint is 1; it must be a text or None"), ("", "eval.checkpoint is ''; it must be a text or None")])
 def test_traffic_that_is_no_checkpoint_is_one_sentence(checkpoint, sentence):
     with pytest.raises(ConfigError, match=sentence):

@@ -51,3 +51,8 @@ def test_the_reference_driver_is_above_all_others_without_training_on_every_scen
 def test_a_policy_that_cannot_drive_a_scene_has_no_row(leaderboard):
     assert leaderboard.measured("replay", "scenes", "narrow") is None
     assert leaderboard.measured("generalist", "scenes", "parking") is None
+    assert leaderboard.measured("hidden_exit", "scenes", "roundabout") is None
+
+
+def test_the_policy_of_a_task_is_not_measured_where_it_cannot_drive(leaderboard):
+    assert {"generalist", "hidden_exit"} & set(leaderboard.POLICIES) == {"generalist"}

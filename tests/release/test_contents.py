@@ -45,7 +45,7 @@ def test_the_wheel_is_the_package_the_compiled_core_and_nothing_else(wheel):
                                     "drive_env/replay/web/page.html", "drive_env/replay/web/main.js",
                                     "drive_env/replay/web/page.css", "drive_env/evaluation/result.schema.json",
                                     "drive_env/scenes/example_log.drv", "drive_env/trained/generalist.npz",
-                                    f"{INFO}/licenses/LICENSE"])
+                                    "drive_env/trained/hidden_exit.npz", f"{INFO}/licenses/LICENSE"])
 def test_the_wheel_has_what_no_python_import_would_miss(wheel, needed):
     with ZipFile(wheel) as archive:
         assert needed in archive.namelist()
@@ -55,7 +55,7 @@ def test_the_wheel_holds_no_debug_information_and_is_small(wheel):
     """Debug information would make the core several times as large."""
     with ZipFile(wheel) as archive:
         assert archive.getinfo("drive_env/_core.abi3.so").compress_size < 700_000
-    assert wheel.stat().st_size < 2_300_000
+    assert wheel.stat().st_size < 3_150_000
 
 
 def test_the_sdist_is_the_checkout_without_its_ci(sdist):
