@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
 from drive_env import Batch
@@ -51,7 +52,7 @@ def uniform(keys: Tensor, step: Tensor, numbers: int) -> Tensor:
     Args:
         keys: (n, 2) words of the agents. step: (n,) of the trial, from 0.
     """
-    counter = step.unsqueeze(-1) * numbers + step.new_tensor(range(numbers))
+    counter = step.unsqueeze(-1) * numbers + torch.arange(numbers, device=step.device)
     words = combined((keys[:, :1] + counter * GOLDEN) & WORD, keys[:, 1:])
     return ((words >> (32 - SHARE_BITS)).float() + 0.5) * 2.0**-SHARE_BITS
 
