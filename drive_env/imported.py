@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any
@@ -13,15 +13,17 @@ from typing import Any
 from .errors import ConfigError, value_text
 
 
-def imported_function(argument: str, path: str) -> Callable[..., Any]:
+def imported_function(argument: str, path: str, method: str = "__call__") -> Any:
     """The function that a path names; of a class, an instance that is made without arguments.
 
     Args:
         argument: the name of the argument, for the message.
         path: its value, "package.module:name".
+        method: name of a method; an object that has it is accepted, too.
 
     Raises:
-        ConfigError: the text is not such a path, cannot be imported, or names something that is not a function.
+        ConfigError: the text is not such a path, cannot be imported, or names something that is not a function and has
+            no such method.
     """
     module, _, name = path.partition(":")
     if not module or not name:
@@ -34,8 +36,9 @@ def imported_function(argument: str, path: str) -> Callable[..., Any]:
     except (Exception, SystemExit) as error:  # anything that the user's module raises; a script may end itself
         raise ConfigError(f"{argument} is {path!r}, which cannot be imported: {type(error).__name__}: "
                           f"{' '.join(str(error).split())}") from error
-    if not callable(found):
-        raise ConfigError(f"{argument} is {path!r}, which is {value_text(found)}; it must be a function")
+    if not callable(found) and not callable(getattr(found, method, None)):
+        other = "" if method == "__call__" else f" or an object with a method {method}"
+        raise ConfigError(f"{argument} is {path!r}, which is {value_text(found)}; it must be a function{other}")
     return found
 
 

@@ -27,7 +27,8 @@ from .errors import ConfigError, MissingExtraError, value_text
 from .expert_actions import agents_expert_actions
 from .imported import imported_function, searching
 from .names import named_arguments
-from .trained import PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, bound, is_packaged, policy_of, read_policy
+from .trained import (
+    PACKAGED, SUFFIX, Act, MakeAct, TrainedPolicy, bound, is_packaged, policy_of, read_policy, with_reset)
 
 __all__ = ["POLICIES", "Act", "MakeAct", "Policy", "TrainedPolicy", "load_policy", "policy_maker"]
 
@@ -161,13 +162,13 @@ def resolved(policy: Policy) -> str | Act | TrainedPolicy:
     if (trained := _trained(policy)) is not None:
         return trained
     if isinstance(policy, str) and ":" in policy:
-        return imported_function("policy", policy)
-    if (callable(policy) or hasattr(policy, "for_batch")) and not isinstance(policy, os.PathLike):
+        return imported_function("policy", policy, "for_batch")
+    if (callable(policy) or callable(getattr(policy, "for_batch", None))) and not isinstance(policy, os.PathLike):
         return policy
     names = ", ".join(map(repr, (*POLICIES, *PACKAGED)))
-    raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}, or "
-                      "'package.module:name' of a function, the folder of a checkpoint or of a run, or an exported "
-                      f"policy, a file *{SUFFIX}")
+    raise ConfigError(f"policy is {value_text(policy)}; it must be a function or one of {names}, an object with a "
+                      "method for_batch, or 'package.module:name' of one, the folder of a checkpoint or of a run, or "
+                      f"an exported policy, a file *{SUFFIX}")
 
 
 @named_arguments
@@ -196,22 +197,24 @@ def load_policy(source: str | os.PathLike[str]) -> TrainedPolicy:
 def policy_maker(policy: Policy, seed: int = 0) -> MakeAct:
     """A function that takes a batch that has not been reset yet and returns the policy for it.
 
-    The actions of that policy are in the form of `batch.actions`. For an object with a method `for_batch(batch)`, the
-    function is that method.
+    The actions of that policy are in the form of `batch.actions`. For an object with a method `for_batch(batch)`, it is
+    what that method returns.
 
     Args:
         policy: a policy in any form. seed: of the policy "random".
 
     Raises:
-        ConfigError: it is neither a function nor a known name, or what it names cannot be imported.
+        ConfigError: it is neither a function nor a known name, or what it names cannot be imported. The returned
+            function raises one if `for_batch` does not return a function.
     """
     found = resolved(policy)
     if isinstance(found, str):
         return bound(lambda batch: KNOWN[found].make(batch, seed))
-    if hasattr(found, "for_batch"):
+    if isinstance(found, TrainedPolicy):
         return found.for_batch
-    reset = getattr(found, "reset", None)
-    return lambda batch: found if not callable(reset) else _resetting(found, reset)
+    if not callable(make_act := getattr(found, "for_batch", None)):
+        return lambda batch: with_reset(found)
+    return lambda batch: with_reset(make_act(batch))
 
 
 def _trained(source: Any) -> TrainedPolicy | None:
@@ -224,15 +227,6 @@ def _trained(source: Any) -> TrainedPolicy | None:
     if os.path.isdir(path):
         return _of_checkpoint(path)
     return policy_of(read_policy(path), path) if path.endswith(SUFFIX) else None
-
-
-def _resetting(policy: Act, reset: Callable[[np.ndarray], Any]) -> Act:
-    def act(batch: Batch) -> np.ndarray:
-        if batch.first.any():
-            reset(batch.first.copy())
-        return policy(batch)
-
-    return act
 
 
 def _of_checkpoint(path: str) -> TrainedPolicy:

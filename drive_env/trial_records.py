@@ -37,8 +37,12 @@ def _are_records(records: object) -> bool:
     return set(PER_TRIAL.values()) <= set(names) and records.dtype == record_dtype(names)
 
 
-def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
-    """The records that the worlds of a batch hold, world by world, oldest first; see `Batch.trial_records`."""
+def held_records(core: NativeBatch, clear: bool, warns: bool = True) -> npt.NDArray[np.void]:
+    """The records that the worlds of a batch hold, world by world, oldest first; see `Batch.trial_records`.
+
+    Args:
+        clear: whether the worlds drop them. warns: whether a `RuntimeWarning` reports records that were lost.
+    """
     if not core.record_capacity:
         raise ConfigError("this batch holds no records; make it with trial_records=n, the number of finished trials "
                           "that each world can hold")
@@ -49,7 +53,7 @@ def held_records(core: NativeBatch, clear: bool) -> npt.NDArray[np.void]:
     check(lib.drv_batch_trial_records(
         core.handle, clear, capacity, ffi.cast("drv_trial_record *", head.ctypes.data),
         ffi.cast("float *", values.ctypes.data), copied, lost, message), message)
-    if lost[0]:
+    if lost[0] and warns:
         warnings.warn(f"{lost[0]} trial records were lost: each world holds those of trial_records="
                       f"{core.record_capacity} finished trials; call trial_records() more often, or raise that number",
                       RuntimeWarning, stacklevel=3)

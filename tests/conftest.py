@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run tests that take minutes (docs/robustness.md)")
-    parser.addoption("--seeds", type=int, help="seeds of each generator whose roads (default: 200) and parking trials "
+    parser.addoption("--seeds", type=int, help="seeds of each generator whose roads (default: 80) and parking trials "
                      "(default: 50 an action type) are checked")
 
 

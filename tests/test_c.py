@@ -8,12 +8,10 @@ from pathlib import Path
 
 import build_core
 import pytest
-from build_core import ADDRESS, EACH_FILE, INSTRUCTION_SETS, MEMCHECK, PLAIN, THREAD
+from build_core import (
+    ADDRESS, EACH_FILE, INSTRUCTION_SETS, MEMCHECK, ON_VALUES, PLAIN, PROGRAMS, THREAD, THREADED)
 
 FOLDER = Path(__file__).parent / "c"
-PROGRAMS = sorted(FOLDER.glob("test_*.c"))
-THREADED = [FOLDER / "test_pool.c", FOLDER / "test_batch.c", FOLDER / "test_parts.c", FOLDER / "test_road_cache.c",
-            FOLDER / "test_arena.c"]
 NOT_UNDER_MEMCHECK = {
     # Memory that another thread was freeing when the process forked has no owner in the child.
     "a_copy_forked_in_the_middle_of_closing_ends_once",
@@ -59,14 +57,10 @@ def test_in_c(program, name):
 @pytest.mark.parametrize("program", THREADED, ids=lambda program: program.stem)
 def test_threads_race_nowhere(program):
     compiler = compiler_for(THREAD, "the thread sanitizer")
-    run(build_core.test_program(program, compiler, THREAD))
+    run(build_core.test_program(program, compiler, THREAD), CHECK_SHARE="4")
 
 
-# These work on values alone: there is no memory to check, and they take most of the time.
-ON_VALUES = {"test_geometry", "test_sweep"}
-
-
-@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem not in ON_VALUES],
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program not in ON_VALUES],
                          ids=lambda program: program.stem)
 def test_memcheck_finds_nothing(program):
     if not shutil.which("valgrind"):
@@ -101,7 +95,7 @@ def test_vectors_and_searches_are_right_on_every_instruction_set(instruction_set
     flags, _ = INSTRUCTION_SETS[instruction_set]
     compiler = compiler_for((*ADDRESS, *flags), f"sanitizers for {instruction_set}")
     for program in ("test_vector.c", "test_grid.c", "test_k_nearest.c"):
-        run(build_core.test_program(FOLDER / program, compiler, (*ADDRESS, *flags), SEARCH))
+        run(build_core.test_program(FOLDER / program, compiler, (*ADDRESS, *flags), SEARCH), CHECK_SHARE="8")
 
 
 @pytest.mark.parametrize("compiler", ("gcc", "clang"))

@@ -1,5 +1,8 @@
 """Does the command report in tables, and errors in one sentence?"""
 
+import errno
+import io
+import os
 import re
 import subprocess
 import sys
@@ -229,8 +232,8 @@ def test_a_page_has_the_config_of_an_env_and_of_the_settings(tmp_path, monkeypat
      "^--env is 'drive_env/Drive-v0'; with a trained policy, which has the config of its training, it must not be set"),
     (["--set", "trial_steps=3"], "^--set is 'trial_steps'; it must name a field of the config"),
     (["--set", "env.reward.goal.now=3"], "^--set is 'env.reward.goal.now'; it must name a field of the config"),
-    (["--set", "env.reward=3", "env.reward.goal=3"], "^--set sets env.reward and a field of it; it may set one"),
-    (["--set", "env.reward.goal=3", "env.reward=3"], "^--set sets env.reward and a field of it; it may set one"),
+    (["--set", "env.reward=3", "env.reward.goal=3"], "^--set sets env.reward and env.reward.goal, which is a part of"),
+    (["--set", "env.reward.goal=3", "env.reward=3"], "^--set sets env.reward and env.reward.goal, which is a part of"),
     (["--trials", "2", "--set", "env.max_trials=3"],
      "^--trials and --set env.max_trials are both set; at most one may be"),
     (["--set", "env.agents_per_world=1"], "^--agents and --set env.agents_per_world are both set; at most one may be"),
@@ -291,11 +294,69 @@ def test_a_failed_print_is_one_sentence():
     assert (done.returncode, done.stderr) == (1, "drive-env: No space left on device\n")
 
 
-def test_an_unwritable_folder_is_an_error_before_anything_is_played(tmp_path, monkeypatch, capsys):
-    file = tmp_path / "taken"
-    file.write_text("")
-    arguments = ("demo", "--episodes", "1000", "--out", str(file))
-    assert exit_of(monkeypatch, capsys, *arguments) == (1, "", f"drive-env: {file}: File exists\n")
+WRITES = {"demo": ("demo", "--episodes", "1000", "--out"), "gallery": ("gallery", "--out"),
+          "inspect": ("inspect", "nowhere.bin", "--plot"), "convert": ("convert", "--force", "nowhere.bin"),
+          "classify": ("classify", "nowhere.bin", "--out"), "play": ("play", "nowhere.bin", "--out"),
+          "replay": ("replay", "nowhere.bin", "--out"), "evaluate": ("evaluate", "random", "--out"),
+          "merge": ("merge", "nowhere.json", "--out"), "hardness": ("hardness", "nowhere.json", "--out")}
+"""The commands that write files, up to the path. Their scenes and results are nowhere, so that any work is an error."""
+
+ENDINGS = {"inspect": ".svg", "convert": ".drv", "classify": ".csv", "play": ".gif", "replay": ".html",
+           "evaluate": ".json", "merge": ".json", "hardness": ".json"}
+
+
+@pytest.mark.parametrize("command, path, reason", [
+    (command, path, reason) for command in ENDINGS for path, reason in (
+        ("nowhere/a{}", "there is no folder 'nowhere'"), ("file/a{}", "there is no folder 'file'"),
+        ("folder{}", "it must be that of a regular file"), ("a.txt", "it must end in "))
+    if (command, path) != ("convert", "a.txt")])  # a folder, which would be made
+def test_the_file_of_an_option_is_checked_before_any_work(command, path, reason, tmp_path, monkeypatch):
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    ending = ENDINGS[command]
+    Path(f"folder{ending}").mkdir()
+    given = path.format(ending)
+    option = "out" if command == "convert" else "--plot" if command == "inspect" else "--out"
+    with pytest.raises(drive_env.ConfigError) as raised:
+        run(*WRITES[command], given)
+    assert str(raised.value).startswith(f"{option} is {given!r}; ") and reason in str(raised.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", f"folder{ending}"]
+
+
+@pytest.mark.parametrize("command", ["demo", "gallery", "convert"])
+@pytest.mark.parametrize("path", ["file", "file/below"])
+def test_the_folder_of_an_option_is_checked_before_any_work(command, path, tmp_path, monkeypatch):
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    option = "out" if command == "convert" else "--out"
+    with pytest.raises(drive_env.ConfigError, match=f"^{option} is '{path}', .*exists and is no folder; "):
+        run(*WRITES[command], path)
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("command", [*WRITES, "save"])
+def test_a_folder_without_permission_is_one_sentence_before_any_work(command, tmp_path, monkeypatch):
+    """The system refuses every new file; tests may run as root, whom permissions do not stop."""
+    pytest.importorskip("cv2", reason="the extra [render] is not installed")
+    monkeypatch.chdir(tmp_path)
+    words = WRITES.get(command) or (*WRITES["hardness"], "list.json", "--save")
+    given = ("folder" if command == "save" else "a") + ENDINGS.get(command, "")
+    refused, made = PermissionError(errno.EACCES, os.strerror(errno.EACCES)), []
+
+    def refuse(dir):
+        made.append(str(dir))
+        if len(made) > (command == "save"):
+            raise refused
+        return io.BytesIO()
+
+    monkeypatch.setattr("drive_env.outputs.tempfile.TemporaryFile", refuse)
+    with pytest.raises(drive_env.ConfigError) as raised:
+        run(*words, given)
+    option = {"inspect": "--plot", "convert": "out", "save": "--save"}.get(command, "--out")
+    assert str(raised.value) == f"{option} is {given!r}; the folder '.' cannot be written: Permission denied"
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_episode_is_written_as_a_page_and_a_sheet(tmp_path):
@@ -348,11 +409,11 @@ def test_the_line_of_a_replay_names_the_agent_of_its_figures(tmp_path, monkeypat
 
 def test_help_names_every_ending_that_a_command_writes():
     pytest.importorskip("cv2", reason="the extra [render] is not installed")
-    from drive_env.render.chart import CHART_EXTENSIONS
-    from drive_env.render.film import FILM_EXTENSIONS
+    from drive_env.render.extensions import CHART_EXTENSIONS, FILM_EXTENSIONS, SHEET_EXTENSIONS
+    from drive_env.replay.record_policy import PAGE_EXTENSIONS
 
-    for command, extensions in (("inspect", CHART_EXTENSIONS), ("play", (*FILM_EXTENSIONS, ".png")),
-                                ("replay", (".html", ".htm")), ("convert", (".drv",))):
+    for command, extensions in (("inspect", CHART_EXTENSIONS), ("play", (*FILM_EXTENSIONS, *SHEET_EXTENSIONS)),
+                                ("replay", PAGE_EXTENSIONS), ("convert", (".drv",))):
         output = run(command, "--help")
         assert [one for one in extensions if not re.search(rf"{re.escape(one)}\b", output)] == []
 

@@ -173,7 +173,7 @@ def test_the_sections_of_a_config_are_listed_shown_and_run(tmp_path):
     (("best",), "policy is 'best'; it must be a function or one of"),
     ((), "POLICY is missing; it must be a name"),
     (("random", "--evaluator", "x"), "evaluator is 'x'; it must be one of"),
-    (("random", "--out", "a.txt"), "path is 'a.txt'; it must end in .json"),
+    (("random", "--out", "a.txt"), "--out is 'a.txt'; it must end in .json"),
     (("random", "--set", "scene=3"), "the command line has no key 'scene'; did you mean scenes"),
     (("random", "--evaluator", "multi_scenario", "--evaluator", "human_replay", "--out", "a.json"),
      "--out is 'a.json'; for 2 evaluators it must be a folder"),
@@ -206,13 +206,16 @@ def test_sections_that_do_not_fit_are_one_sentence_before_anything_is_played(tex
 def test_a_file_that_cannot_be_written_is_one_sentence_before_anything_is_played(tmp_path, monkeypatch):
     monkeypatch.setattr(MultiScenario, "rollout", None)
     (tmp_path / "result.episodes.csv").mkdir()
-    with pytest.raises(ConfigError, match="--out is '.*result.json'; .*result.episodes.csv cannot be written: "):
+    with pytest.raises(ConfigError, match="--out is '.*result.episodes.csv'; it must be that of a regular file"):
         run("evaluate", "random", "--out", str(tmp_path / "result.json"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="--out is '.*file/results'; it cannot be made: "):
+    with pytest.raises(ConfigError, match="--out is '.*file/results', but '.*file' exists and is no folder; it must"):
         run("evaluate", "random", "--evaluator", "multi_scenario", "--evaluator", "human_replay", "--out",
             str(tmp_path / "file" / "results"))
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "result.episodes.csv"]
+    (tmp_path / "films").write_text("")
+    with pytest.raises(ConfigError, match="--out is '.*films/shown', but '.*films' exists and is no folder; it must"):
+        run("evaluate", "random", "--failures", "1", "--out", str(tmp_path / "shown.json"))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "films", "result.episodes.csv"]
 
 
 def test_a_sample_of_the_command_may_be_none(tmp_path):

@@ -11,7 +11,7 @@ ROOT = Path(drive_env.__file__).parent
 
 LAYERS = (
     ("errors", "machine", "version", "whole_file"),
-    ("imported", "names"),
+    ("imported", "names", "outputs"),
     ("binding", "config", "fields"),
     ("action_array", "arrays", "native_config", "per_world"),
     ("scenes",),

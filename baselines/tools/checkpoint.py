@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from drive_env import Batch, CallError, ConfigError, DriveConfig, Feature
-from drive_env.trained import cause_of_other_observations
+from drive_env.trained import cause_of_other_observations, difference_of_actions, meaning_of_actions
 
 from ..config import TrainConfig
 from ..policy.model import Policy
@@ -32,7 +32,7 @@ from ..rollout.collector import Collector
 from .checkpoint_config import FROZEN, OPTIMIZER, RANDOM, SCHEMA, WEIGHTS, config_from_json, rank_file, read_about
 from .checkpoint_files import CheckpointError, DamagedError, check_tensors, damaged, printable, read_tensors
 from .checkpoint_folder import checkpoint_at, checkpoints, newest, path_of, update_of
-from .checkpoint_semantics import action_semantics, layout_of, space_of
+from .checkpoint_semantics import layout_of, space_of
 from .checkpoint_values import check_values, moment_ranges, rollout_ranges
 from .checkpoint_writing import save
 from .dist import Ranks
@@ -174,7 +174,7 @@ def rescaled(path: Path, batch: Batch) -> list[str]:
     """
     found = read_about(path)
     meant, config = found["semantics"], config_from_json(found["config"], found["schema"], path)
-    return _rescaled(repr(os.fspath(path)), layout_of(path, meant), meant["actions"], config.env.drive, batch)
+    return _rescaled(repr(os.fspath(path)), layout_of(path, meant), config.env.drive, batch)
 
 
 @suggests_another
@@ -190,8 +190,7 @@ def trained_layout(path: Path) -> dict[str, Feature]:
 def check_like(trained: Batch, batch: Batch) -> None:
     """Raises a ConfigError unless observations and actions of a batch mean the same as those of one in training."""
     try:
-        actions = action_semantics(trained.config, trained.single_action_space)
-        names = _rescaled("the policy", trained.observation_layout(), actions, trained.config, batch)
+        names = _rescaled("the policy", trained.observation_layout(), trained.config, batch)
     except CheckpointError as error:
         raise ConfigError(str(error)) from None
     if names:
@@ -199,20 +198,16 @@ def check_like(trained: Batch, batch: Batch) -> None:
                           f"{names[0]!r} has another scale{cause_of_other_observations(trained.config, batch.config)}")
 
 
-def _rescaled(name: str, layout: Mapping[str, Feature], trained: Mapping[str, Any], config: DriveConfig,
-              batch: Batch) -> list[str]:
-    """`rescaled` for a policy with a name for errors, whose observations, actions and config are described."""
+def _rescaled(name: str, layout: Mapping[str, Feature], config: DriveConfig, batch: Batch) -> list[str]:
+    """`rescaled` for a policy with a name for errors, and with the layout and the config of its training."""
     then, now = _filled(layout), _filled(batch.observation_layout())
     unscaled = lambda layout: [dataclasses.replace(feature, meaning="", scale=0.0, low=0.0)
                                for feature in layout.values()]
     if unscaled(then) != unscaled(now):
         raise CheckpointError(f"{name} was trained on other observations than those of this batch"
                               + cause_of_other_observations(config, batch.config))
-    here = action_semantics(batch.config, batch.single_action_space)
-    for part in sorted(here.keys() | trained.keys()):
-        was, has = trained.get(part, "bicycle"), here.get(part, "bicycle")
-        if was != has:
-            raise CheckpointError(f"{name} was trained with actions of {part} {was!r}; this batch has {has!r}")
+    if difference := difference_of_actions(meaning_of_actions(config), meaning_of_actions(batch.config)):
+        raise CheckpointError(f"{name} was trained with {difference}")
     return [one for one in now if (then[one].scale, then[one].low) != (now[one].scale, now[one].low)]
 
 

@@ -11,8 +11,8 @@ from typing import Any, get_type_hints
 
 from gymnasium import spaces
 
-from drive_env import DriveConfig, Feature
-from drive_env.trained import ROTARY_BASE
+from drive_env import Feature
+from drive_env.trained import ROTARY_BASE, meaning_of_actions
 
 from ..config import TrainConfig
 from ..plain import value_text
@@ -24,6 +24,9 @@ POSITIONS = f"rotary by valid tokens of the episode, pairs (i, i + half), base {
 FIELDS = {name: kind for name, kind in get_type_hints(Feature).items() if name != "meaning"}
 """What identifies a feature; `meaning` is prose, and may be reworded."""
 
+FORMER = "max_acceleration_mps2"
+"""An entry of `actions` in checkpoints that do not have the meaning of each number of an action."""
+
 SIZE_LIMIT = 1 << 20
 """Of an action space: far above any real one, and small enough to be allocated."""
 
@@ -34,21 +37,13 @@ def semantics(config: TrainConfig, layout: Mapping[str, Feature], space: spaces.
         "positions": POSITIONS, "context": config.model.context, "credit": config.ppo.credit,
         "gamma_trial": config.ppo.gamma_trial, "layout_hash": layout_hash(layout),
         "layout": [{name: getattr(feature, name) for name in FIELDS} for feature in layout.values()],
-        "actions": action_semantics(config.env.drive, space)}
+        "actions": {"space": space_to_json(space), **meaning_of_actions(config.env.drive)}}
 
 
 def layout_hash(layout: Mapping[str, Feature]) -> str:
     """A hash of the names, units, scales, bounds and offsets of all features."""
     table = [[getattr(feature, name) for name in sorted(FIELDS)] for feature in layout.values()]
     return hashlib.sha256(json.dumps(table).encode()).hexdigest()
-
-
-def action_semantics(drive: DriveConfig, space: spaces.Space) -> dict[str, Any]:
-    """What an action means; without the key `model` it is an action of the model "bicycle"."""
-    model = {} if drive.dynamics.model == "bicycle" else {"model": drive.dynamics.model}
-    return {"space": space_to_json(space), "type": drive.action_type, **model,
-            "max_acceleration_mps2": drive.dynamics.max_acceleration_mps2,
-            "max_steering_rad": drive.dynamics.max_steering_rad}
 
 
 def space_to_json(space: spaces.Space) -> dict[str, Any]:
@@ -75,7 +70,12 @@ def check_semantics(path: Path, found: Any, config: TrainConfig) -> None:
         if not _same(_entry(path, "semantics", found, name), value):
             raise damaged(path, f"config.json: semantics.{name} is {value_text(found[name])}; its config and layout "
                                 f"require {value!r}")
+    # Before they had the meaning of each number, checkpoints had the type and some limits of the vehicle, which the
+    # config has, too.
+    is_former = FORMER in found["actions"]
     for name, value in meant["actions"].items():
+        if is_former and name not in found["actions"]:
+            continue
         if not _same(_entry(path, "semantics.actions", found["actions"], name), value):
             raise damaged(path, f"config.json: semantics.actions.{name} is {value_text(found['actions'][name])}; its "
                                 f"config requires {value!r}")
@@ -130,6 +130,8 @@ def _space(kind: str, numbers: Any) -> spaces.Space | None:
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two JSON values are equal; True and 1 are not."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 

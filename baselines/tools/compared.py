@@ -16,6 +16,7 @@ import numpy as np
 
 from .checkpoint import config_of, newest
 from .log_file import LOG, read_lines
+from .same_settings import parts, settings_of
 
 UNCOMPARED = ("env.threads", "run.folder", "run.seed", "run.device", "run.torch_threads", "run.compile", "run.resume",
               "run.overwrite", "run.checkpoint_updates", "run.keep_checkpoints", "run.best_metric",
@@ -55,6 +56,8 @@ class RunCurve:
         fields: those of its config that are compared, by dotted name.
         agent_steps, minutes: (n,) of training before each evaluation; minutes are those of updates alone.
         values: (n,) the metric.
+        settings: hash of those of the evaluator; None: unknown, or the evaluation on the scenes of the training.
+        left_out: number of earlier evaluations with other settings, which are not in the curve.
     """
 
     folder: Path
@@ -63,10 +66,12 @@ class RunCurve:
     agent_steps: np.ndarray
     minutes: np.ndarray
     values: np.ndarray
+    settings: str | None = None
+    left_out: int = 0
 
 
 def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurve:
-    """The curve of a metric in the log of a run.
+    """The curve of a metric in the log of a run; of evaluations with the newest settings, if these have changed.
 
     Args:
         metric: of the evaluations. evaluator: of `run.evaluators`; None: the evaluation on the scenes of the training.
@@ -76,7 +81,8 @@ def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurv
     """
     config, lines = config_of(newest(folder)), read_lines(folder / LOG)
     key = metric if evaluator is None else f"eval/{evaluator}/{metric}"
-    is_meant = lambda line: line["kind"] == "evaluation" and line.get("evaluator") == evaluator
+    *earlier, last = [part for part in parts(lines, evaluator) if part] or [[]]
+    meant = set(map(id, last))
     points, minutes, steps_before = [], 0.0, 0
     for line in lines:
         if line["kind"] == "update":
@@ -84,15 +90,16 @@ def read_run(folder: Path, metric: str, evaluator: str | None = None) -> RunCurv
             if line.get("agent_steps_per_s"):
                 minutes += (line["agent_steps"] - steps_before) / line["agent_steps_per_s"] / 60
             steps_before = line["agent_steps"]
-        elif is_meant(line) and line.get(key) is not None:
+        elif id(line) in meant and line.get(key) is not None:
             points.append((line["agent_steps"], minutes, line[key]))
     if not points:
-        known = sorted({name for line in filter(is_meant, lines) for name in line if isinstance(line[name], float)})
+        known = sorted({name for line in last for name in line if isinstance(line[name], float)})
         whose = "" if evaluator is None else f" of the evaluator {evaluator!r}"
         raise CompareError(f"{os.fspath(folder)!r} has no evaluation with {key!r}; it has "
                            + (", ".join(known) or f"no evaluation{whose}"))
     agent_steps, at_minutes, values = np.array(points, np.float64).T
-    return RunCurve(folder, config.run.seed, compared_fields(config.to_dict()), agent_steps, at_minutes, values)
+    return RunCurve(folder, config.run.seed, compared_fields(config.to_dict()), agent_steps, at_minutes, values,
+                    None if evaluator is None else settings_of(last, evaluator), sum(map(len, earlier)))
 
 
 def compared_fields(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -124,6 +131,18 @@ def grouped(runs: Sequence[RunCurve]) -> list[list[RunCurve]]:
         else:
             group.append(run)
     return [sorted(group, key=lambda run: run.seed) for group in groups]
+
+
+def cautions(groups: Sequence[Sequence[RunCurve]]) -> list[str]:
+    """Sentences about curves that are of other episodes than others, or leave evaluations out."""
+    runs = [run for group in groups for run in group]
+    found = [f"{os.fspath(run.folder)!r} was resumed with other settings of its evaluations; the {run.left_out} of "
+             "before are left out" for run in runs if run.left_out]
+    others = [os.fspath(run.folder) for run in runs if run.settings and runs[0].settings not in (None, run.settings)]
+    if others:
+        found.append(f"the evaluator has other settings in {', '.join(map(repr, others))} than in "
+                     f"{os.fspath(runs[0].folder)!r}, so the figures are of other episodes")
+    return found
 
 
 def differing(groups: Sequence[Sequence[RunCurve]]) -> list[str]:

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .same_settings import parts
+
 CURVES = (("goal", "score", "collision", "offroad"), ("reward",), ("entropy",), ("value_all_explained",),
           ("kl", "clipped"), ("grad_norm",))
 """The metrics of each panel."""
@@ -39,9 +41,27 @@ def words_of(name: str) -> tuple[str, str]:
     return f"trial {int(trial[1]) + 1}", OF_TRIAL.sub("_", name).strip("_").replace("_", " ")
 
 
+def _draw_evaluator(axes: Any, found: list[list[Any]], name: str, colour: str) -> None:
+    """Draws a figure of an evaluator: a curve for each part of the log with equal settings, and lines between them."""
+    label: str | None = name.rpartition("/")[2]
+    axes.set_ylabel(name.split("/")[1])
+    for before, part in zip([[], *found], found):
+        dots = [(line["agent_steps"], line[name], line.get(f"{name}_ci95")) for line in part
+                if line.get(name) is not None]
+        if dots:
+            axes.plot(*zip(*(dot[:2] for dot in dots)), "o-", color=colour, markersize=3, label=label)
+            label = None
+        if before and part:
+            axes.axvline((before[-1]["agent_steps"] + part[0]["agent_steps"]) / 2, color="black", linestyle=":",
+                         linewidth=0.8)
+        if intervals := [(at, *ends) for at, _, ends in dots if ends]:
+            axes.fill_between(*zip(*intervals), color=colour, alpha=0.15, linewidth=0)
+
+
 def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     """Draws the lines of a log: updates as curves, evaluations as dots, the random policy as a dashed line, and the
-    evaluators of `run.evaluators` as curves with intervals, in panels of their own."""
+    evaluators of `run.evaluators` as curves with intervals, in panels of their own, cut by a dotted line where a run
+    was resumed with other settings of the evaluator."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
@@ -51,8 +71,8 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     columns = (len(panels) + 1) // 2
     figure = Figure(figsize=(13 / 3 * columns, 7), layout="constrained")
     FigureCanvasAgg(figure)
-    points = lambda kind, name: [(line["agent_steps"], line[name]) for line in lines
-                                 if line["kind"] == kind and line.get(name) is not None]
+    points = lambda found, name: [(line["agent_steps"], line[name]) for line in found if line.get(name) is not None]
+    of_kind = lambda kind, name: points((line for line in lines if line["kind"] == kind), name)
     all_axes = figure.subplots(2, columns).flat
     for axes in all_axes[len(panels):]:
         axes.axis("off")
@@ -60,20 +80,16 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
         # One colour per metric.
         for index, name in enumerate(names):
             colour = f"C{index}"
-            if curve := points("update", name):
+            if curve := of_kind("update", name):
                 label, quantity = words_of(name)
                 axes.plot(*zip(*curve), color=colour, label=label)
                 axes.set_ylabel(quantity)
-            dots = points("evaluation", name)
-            if dots and name not in of_evaluators:
-                axes.plot(*zip(*dots), "o", color=colour)
-            elif dots:
-                axes.plot(*zip(*dots), "o-", color=colour, markersize=3, label=name.rpartition("/")[2])
-                axes.set_ylabel(name.split("/")[1])
-                if intervals := points("evaluation", f"{name}_ci95"):
-                    axes.fill_between([at for at, _ in intervals], *zip(*(ends for _, ends in intervals)),
-                                      color=colour, alpha=0.15, linewidth=0)
-            for _, value in points("random_policy", name)[:1]:
+            if name not in of_evaluators:
+                if dots := of_kind("evaluation", name):
+                    axes.plot(*zip(*dots), "o", color=colour)
+            else:
+                _draw_evaluator(axes, parts(lines, name.split("/")[1]), name, colour)
+            for _, value in of_kind("random_policy", name)[:1]:
                 axes.axhline(value, color=colour, linestyle="--", linewidth=1)
         # Axes and legend.
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from drive_env import OUTCOMES, Batch, DriveConfig, Scene
+from drive_env.outputs import checked_folder
 
 from ..policy.attention import attend_ring
 from ..policy.kv_cache import KVCache
@@ -213,6 +214,7 @@ def main() -> None:
         """
         # Play; what does not fit is an error of one sentence.
         try:
+            checked_folder("--out", out)
             policy, config = load_policy(checkpoint_at(checkpoint))
             scenes = scenes_of(config.env)
             if not 0 <= scene < len(scenes):

@@ -92,6 +92,8 @@ def inspect(
         show_default="no plot")] = None,
 ) -> None:
     """Show what a scene holds, what reading it dropped or imputed, and the agent roles."""
+    if plot is not None:
+        visuals.check_plot(plot)
     found = inspection.run(scene, seed, agents, index)
     if plot is not None:
         visuals.plot(found, plot)

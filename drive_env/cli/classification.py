@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..behaviours import BEHAVIOURS, classify
-from ..errors import ConfigError, SceneError, checked_path, printable
+from ..errors import ConfigError, SceneError, printable
+from ..outputs import checked_file
 from ..scenes import Scene
 from ..scenes.load import scenes_of
 from ..scenes.resolve import files_of, find_source, is_generator
@@ -26,6 +27,8 @@ def run(source: str, out: Path | None) -> None:
     if is_generator(source):
         raise ConfigError(f"scenes is {source!r}; a generated scene has no log to classify: pass a file or a folder, "
                           f"./{source} for one of that name")
+    if out is not None:
+        checked_file("--out", out, (".csv",))
     files, failed, scene_count, found = files_of(source), [], 0, {name: [0, 0] for name in BEHAVIOURS}
     with _rows(out) as write, show.progress() as bars:
         for file in bars.track(files, description="classifying"):
@@ -66,7 +69,7 @@ def _rows(out: Path | None) -> Iterator[Any]:
     if out is None:
         yield lambda row: None
         return
-    with (whole_file(checked_path(out, (".csv",))) as beside,
+    with (whole_file(out) as beside,
           open(beside, "w", newline="", encoding="utf-8", errors="surrogateescape") as file):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)

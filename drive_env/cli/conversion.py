@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from ..errors import ConfigError, DriveError, SceneError, printable
+from ..outputs import checked_file, checked_folder
 from ..scenes import Scene, generate_scene, save_scene
 from ..scenes.load import only_scene
 from ..scenes.metadata import as_text
@@ -28,6 +29,10 @@ def run(sources: list[str], out: Path, provenance: dict[str, str], force: bool, 
     if existing and not force:
         others = f", and {len(existing) - 1} more" if len(existing) > 1 else ""
         raise ConfigError(f"{existing[0]} exists{others}; nothing is overwritten without --force")
+    if any(target == out for _, target in planned):
+        checked_file("out", out, (SUFFIX,))
+    else:
+        checked_folder("out", out)
     # Convert; a failure of one file does not stop the others.
     failed = []
     with show.progress() as bars:

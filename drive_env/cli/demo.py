@@ -21,6 +21,9 @@ CONFIG = DriveConfig(max_trials=TRIALS)
 
 FILM_SIZE = "x".join(map(str, trials_demo.FILM_SIZE_PX))
 
+FILES = ("episode.mp4", "episode.html")
+"""The film and the page of the scene in the folder of `--out`."""
+
 SEPARATE_SHARE = 0.01
 """Phases with a smaller share of the time are combined."""
 
@@ -55,6 +58,8 @@ class DriverResults(NamedTuple):
 def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> None:
     """Plays the town, the scene, if one is named, and trials; films the last of the scenes and the trials into `out`.
     """
+    if out is not None:
+        visuals.check_folder(out, (*FILES, *trials_demo.FILES))
     own_scenes, title = None, ""
     if scene_name is not None:
         own_scenes = resolve_scenes(scene_name, seeds=[seed])
@@ -63,7 +68,7 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
             title += f": {len(own_scenes)} scenes, drawn at random"
         parallel_env(own_scenes, CONFIG).close()  # an error before anything is played
     if out is not None:
-        visuals.prepare(out)
+        out.mkdir(parents=True, exist_ok=True)
     show.lines(show.machine())
     play_and_report("town: 64 generated towns, drawn at random", "town", episodes, seed)
     if own_scenes is not None:
@@ -72,8 +77,9 @@ def run(scene_name: str | None, episodes: int, seed: int, out: Path | None) -> N
     if out is not None:
         show.heading("films: an episode of the lane driver")
         episode = visuals.Episode(scene_name or "town", policy="lane", trials=TRIALS, seed=seed)
-        visuals.play(episode, out / "episode.mp4", size=FILM_SIZE)
-        visuals.replay(episode, out / "episode.html")
+        film, page = FILES
+        visuals.play(episode, out / film, size=FILM_SIZE)
+        visuals.replay(episode, out / page)
     trials_demo.run(seed, out)
 
 

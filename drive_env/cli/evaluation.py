@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, checked_path, printable, value_text
+from ..errors import ConfigError, printable, value_text
 from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_sections, resolved_section
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
@@ -19,6 +19,7 @@ from ..evaluation.failures_page import FAILURES_PAGE
 from ..evaluation.figures import Figure
 from ..evaluation.films import FILM_LIMIT, TIME_LIMIT_S
 from ..evaluation.result import INCOMPLETE, films_folder, result_paths, rows_file
+from ..outputs import checked_file, checked_folder
 from ..policies import Policy, TrainedPolicy
 from . import show
 
@@ -122,7 +123,7 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
 def merge_files(paths: Sequence[Path], out: Path) -> int:
     """Joins results of shards, prints the table of the joined result and writes it; returns the exit code."""
     check_inputs_remain(paths, out)
-    _writable(Path(checked_path(out, (".json",))))
+    _check_result(out)
     result = merged([_read_for(path, out) for path in paths])
     _print(result, {})
     result.save(out)
@@ -229,26 +230,20 @@ def _paths(out: Path | None, chosen: Sequence[Evaluator]) -> list[Path | None]:
     if out is None:
         return [None] * len(chosen)
     if len(chosen) == 1:
-        checked_path(out, (".json",))
-        return [_writable(out)]
-    if out.suffix == ".json":
+        paths = [out]
+    elif out.suffix == ".json":
         raise ConfigError(f"--out is {str(out)!r}; for {len(chosen)} evaluators it must be a folder")
-    paths = result_paths(out, [evaluator.name for evaluator in chosen])
-    try:
+    else:
+        paths = result_paths(checked_folder("--out", out), [evaluator.name for evaluator in chosen])
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"--out is {str(out)!r}; it cannot be made: {error.strerror}") from None
-    return [_writable(Path(checked_path(path, (".json",)))) for path in paths]
+    for evaluator, path in zip(chosen, paths, strict=True):
+        _check_result(path)
+        if evaluator.config.render:
+            checked_folder("--out", films_folder(path))
+    return list(paths)
 
 
-def _writable(path: Path) -> Path:
-    """Returns the path of a result file once it is checked that this file and the file of its rows can be written."""
-    for file in (path, rows_file(path)):
-        is_new = not file.exists()
-        try:
-            file.open("ab").close()
-        except OSError as error:
-            raise ConfigError(f"--out is {str(path)!r}; {file} cannot be written: {error.strerror}") from None
-        if is_new:
-            file.unlink()
-    return path
+def _check_result(path: Path) -> None:
+    """Checks that a result file and the file of its rows can be written."""
+    checked_file("--out", path, (".json",))
+    checked_file("--out", rows_file(path), (".csv",))

@@ -20,14 +20,16 @@ def run(out: Path, scenes: list[str] | None, seed: int, seeds: int, size: int) -
         cards = named_cards(scenes)
     except ConfigError as error:
         raise ConfigError(str(error).replace("scenes has", "--scenes is", 1)) from None
-    visuals.prepare(out)
+    films = {card.name: f"{card.name}.gif" for card in cards}
+    visuals.check_folder(out, [PAGE, *films.values()])
+    out.mkdir(parents=True, exist_ok=True)
     shown: list[Shown] = []
     (out / PAGE).write_text(gallery_page(shown), encoding="utf-8")
     with show.progress() as bars:
         bar = bars.add_task("", total=len(cards))
         for card in cards:
             bars.update(bar, description=card.name)
-            filmed = film(card, out / f"{card.name}.gif", seed, size)
+            filmed = film(card, out / films[card.name], seed, size)
             shown.append(Shown(card, filmed, [counts_of(card, seed + offset) for offset in range(seeds)]))
             (out / PAGE).write_text(gallery_page(shown), encoding="utf-8")
             bars.advance(bar)

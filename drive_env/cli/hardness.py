@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import ConfigError, checked_path, printable
+from ..errors import ConfigError, printable
 from ..evaluation import hard_scenes, load_result, save_hardness, scene_hardness
+from ..outputs import checked_file, checked_folder
 from ..scenes import save_scene
 from . import show
 from .evaluation import check_inputs_remain
@@ -17,12 +18,14 @@ SHOWN = 10
 
 def run(results: Sequence[Path], out: Path, count: int | None, folder: Path | None) -> None:
     """Writes the hardness of all scenes, shows the `count` hardest, and saves them into a folder."""
-    checked_path(out, (".json",))
+    checked_file("--out", out, (".json",))
     check_inputs_remain(results, out)
     places = [path.resolve() for path in results]
     if twice := next((path for number, path in enumerate(results) if places[number] in places[:number]), None):
         raise ConfigError(f"RESULT is {str(twice)!r} twice; each result counts once")
-    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder is not None:
+        checked_folder("--save", folder)
+    if folder is not None and folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"--save is {str(folder)!r}; it must be a new or an empty folder")
     rows = scene_hardness([load_result(path) for path in results])
     count = min(SHOWN, len(rows)) if count is None else count

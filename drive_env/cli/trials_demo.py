@@ -30,6 +30,9 @@ SCENES = 64
 EXITS = ("right", "middle", "left")
 """Where the exits of a scene are for the driver, in the order of its candidate goals."""
 
+FILES = ("trials.mp4", "trials.html")
+"""The film and the page of the episode in the folder of `--out`."""
+
 FILM_SIZE_PX = (960, 540)
 """Of the films of the demo: drawn in half the time that the default takes."""
 
@@ -74,7 +77,7 @@ def report_episode(play: Play, config: DriveConfig, seed: int, out: Path | None)
     show.lines("\n".join(f"trial {trial.index + 1}: {seen(trial, play.scene, config)}" for trial in recording.trials))
     if out is None:
         return
-    film, page = out / "trials.mp4", out / "trials.html"
+    film, page = (out / name for name in FILES)
     SceneView, write_film = film_modules()
     with again(play, config, seed) as (batch, act):
         write_film(batch, act, SceneView(batch, size=FILM_SIZE_PX), str(film))

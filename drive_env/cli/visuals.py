@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +15,13 @@ from ..api.one_agent import one_agent_config
 from ..api.registration import ENV_ARGUMENTS
 from ..config import ConfigSource, checked_config, config_over
 from ..errors import ConfigError, SceneError, value_text
-from ..evaluation.config import overrides_of
+from ..evaluation.config import as_tables, overrides_of
+from ..outputs import checked_file, checked_folder
 from ..policies import Policy, TrainedPolicy, config_for, config_of_episode, resolved
+from ..render.extensions import CHART_EXTENSIONS, FILM_EXTENSIONS, SHEET_EXTENSIONS
 from ..render.hand_controls import HELP
 from ..replay import write_replay
+from ..replay.record_policy import PAGE_EXTENSIONS
 from ..scenes import Scene
 from ..scenes.generate import CONFIG_OF, LANE_POLICY, POLICY_OF, TRIAL_STEPS
 from ..scenes.packaged import CONFIG_OF_PACKAGED, is_packaged
@@ -43,7 +47,7 @@ LONGEST_SIZE = 20
 FILM_TRIALS, REPLAY_TRIALS = 1, 2
 """Trials of an episode that is played by a policy without a training: a page shows trials side by side."""
 
-OPTION_OF = {"policy": "--policy", "path": "--out", "agents_per_world": "--agents", "agents": "--agents",
+OPTION_OF = {"policy": "--policy", "agents_per_world": "--agents", "agents": "--agents",
              "agent": "--agent", "size": "--size", "width": "--size", "height": "--size", "fps": "--fps"}
 """The options of `play`, `drive` and `replay`, by the argument of the error."""
 
@@ -134,19 +138,14 @@ class Episode:
 
     def _changes(self):
         """The fields of the config that `settings` set, nested ones as mappings."""
-        # Each of "env.FIELD" and "env.FIELD.FIELD", of which neither hides the other.
-        changes: dict[str, Any] = {}
-        for key, value in overrides_of(self.settings).items():
+        # Each of "env.FIELD" and "env.FIELD.FIELD".
+        found = overrides_of(self.settings)
+        for key in found:
             env, *names = key.split(".")
             if env != "env" or not all(names) or not 1 <= len(names) <= 2:
                 raise ConfigError(f"--set is {key!r}; it must name a field of the config, such as env.trial_steps or "
                                   "env.reward.goal")
-            if len(names) == 2 and isinstance(nested := changes.setdefault(names[0], {}), dict):
-                nested[names[1]] = value
-            elif names[0] in changes:
-                raise ConfigError(f"--set sets env.{names[0]} and a field of it; it may set one of them")
-            else:
-                changes[names[0]] = value
+        changes: dict[str, Any] = as_tables("--set", found).get("env", {})
         # An option of its own would override the field.
         for option, name, number in (("--agents", "agents_per_world", self.agents),
                                      ("--trials", "max_trials", self.trials)):
@@ -155,16 +154,27 @@ class Episode:
         return changes
 
 
-def prepare(folder: Path) -> None:
-    """Creates the folder and imports the extra, so that either error is raised before anything is played."""
-    folder.mkdir(parents=True, exist_ok=True)
+def check_folder(folder: Path, files: Sequence[str]) -> None:
+    """Checks that files of these names can be written into the folder of `--out`, and imports the extra, so that
+    either error is raised before anything is played."""
+    checked_folder("--out", folder)
+    for file in files:
+        if os.path.lexists(folder / file):
+            checked_file("--out", folder / file, (Path(file).suffix,))
     _ = render.SceneView
+
+
+def check_plot(out: Path) -> None:
+    """Checks the path of `--plot` and imports the extra."""
+    checked_file("--plot", out, CHART_EXTENSIONS)
+    _ = render.plot_scene
 
 
 def play(episode: Episode, out: Path, view: str = View.scene.value, agent: int = 0, size: str | None = None,
          fps: float | None = None, agent_colours: bool = False) -> None:
     """Writes a film or a contact sheet of an episode and prints its outcome; the size is WIDTHxHEIGHT, in pixels."""
     size_px = None if size is None else _size_px(size)
+    checked_file("--out", out, (*FILM_EXTENSIONS, *SHEET_EXTENSIONS))
     found = episode.found()
     with _by_option(**OPTION_OF):
         driver = resolved(episode.policy_name)
@@ -185,6 +195,7 @@ def _size_px(text):
 
 def replay(episode: Episode, out: Path) -> None:
     """Writes a replay page of an episode and prints its size."""
+    checked_file("--out", out, PAGE_EXTENSIONS)
     found = episode.found()
     with _by_option(**OPTION_OF):
         driver = resolved(episode.policy_name)
@@ -212,8 +223,7 @@ def drive(episode: Episode, view: str, agent: int) -> None:
 
 def plot(scene: Scene, out: Path) -> None:
     """Plots a scene and prints into which file."""
-    with _by_option(path="--plot"):
-        render.plot_scene(scene, out)
+    render.plot_scene(scene, out)
     show.lines(f"\nmap, lane graph, starts and goals: {out}")
 
 

@@ -165,6 +165,11 @@ class Evaluator:
         """
         return {name: value for name, value in self.resolved().items() if name not in (*SCHEDULE, *RENDERING)}
 
+    @property
+    def config_sha256(self) -> str:
+        """The hash of `hashed`, as in results."""
+        return sha256_of(self.hashed())
+
     def rollout(self, policy: Policy, shard: tuple[int, int] = (0, 1), threads: int = 0,
                 checkpoint: Mapping[str, Any] | None = None, policy_name: str | None = None,
                 progress: Callable[[int, int], None] | None = None, out: str | os.PathLike[str] | None = None,

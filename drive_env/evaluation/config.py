@@ -195,12 +195,27 @@ def _section(name: str, sections: Mapping[str, Mapping[str, Any]]) -> Mapping[st
 
 def _checked(owner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A copy in which dotted keys have become tables; raises a `ConfigError` for an unknown key."""
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        for part in reversed(key.split(".")[1:]):
-            value = {part: value}
-        found = _merged(found, {key.split(".")[0]: value})
+    found = as_tables(owner, settings)
     check_names(owner, found, KEYS, "key", ConfigError)
+    return found
+
+
+def as_tables(owner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy in which dotted names have become tables: "env.reward.goal" a key of "reward" in the table "env".
+
+    Args:
+        owner: what has the settings, for the message. settings: by name.
+
+    Raises:
+        ConfigError: one setting is a part of another, such as env.reward.goal of env.reward.
+    """
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if part := next((other for other in settings if other.startswith(f"{name}.")), None):
+            raise ConfigError(f"{owner} sets {name} and {part}, which is a part of it; at most one may be set")
+        for key in reversed(name.split(".")[1:]):
+            value = {key: value}
+        found = _merged(found, {name.split(".")[0]: value})
     return found
 
 

@@ -7,7 +7,6 @@ its id alone, so an episode is the same in every batch and shard.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from ..config import DriveConfig
 from ..errors import ConfigError, SceneError
 from ..policies import Act, MakeAct
 from ..scenes import Scene
+from ..trial_records import held_records
 
 WORLDS_AT_ONCE = 64
 """Number of worlds of a batch: enough to keep all threads of a machine busy, few enough to fit its memory."""
@@ -172,10 +172,9 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
         complete |= playing & batch.trial_ended[first_agent] & (batch.trial_index[first_agent] == last_trial)
         playing = ~complete & (steps < limit)
 
-    # A world stores the records of one episode; those of a later one, into which it was stepped on, are dropped.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        records = batch.trial_records()
+    # A world stores the records of one episode; those of a later one, into which it was stepped on, are dropped
+    # without a warning. The filters of `warnings` belong to the whole process, so other threads would miss theirs.
+    records = held_records(batch._core, clear=True, warns=False)
     return Played(batch, episodes, records[complete[records["world"]]], complete, ~complete, probe, agent_steps,
                   time.perf_counter() - began, policy_s)
 

@@ -22,7 +22,7 @@ from ..policies import Policy
 from .base import Evaluator
 from .figures import Figure
 from .films import check_views, drop_old_films
-from .result import INCOMPLETE, EvalResult, films_folder, load_result, result_path, result_paths, sha256_of
+from .result import INCOMPLETE, EvalResult, films_folder, load_result, result_path, result_paths
 
 TAIL_CHARACTERS = 2000
 """Number of characters of stderr, from its end, that the error of a failed process quotes."""
@@ -64,7 +64,8 @@ class Evaluated:
 
         Each metric is `eval/<name>/<metric>`, with the number of its rows at `<key>_n` and the ends of its interval at
         `<key>_ci95`; of groups, `eval/<name>/<group>/score` alone. `eval_seconds` is the sum of `render_seconds`, for
-        films and replay pages, and `play_seconds`, for everything else.
+        films and replay pages, and `play_seconds`, for everything else. Figures with another `config_sha256` are of
+        other episodes.
         """
         prefix = f"eval/{self.name}"
         found: dict[str, Any] = {"evaluator": self.name, f"{prefix}/eval_seconds": self.seconds,
@@ -72,7 +73,8 @@ class Evaluated:
         if self.result is None:
             return found | {"failure": self.error, "traceback": self.trace}
         coverage, render_s = self.result.coverage, self.result.seconds["render"]
-        found |= {f"{prefix}/play_seconds": self.seconds - render_s, f"{prefix}/render_seconds": render_s}
+        found |= {f"{prefix}/play_seconds": self.seconds - render_s, f"{prefix}/render_seconds": render_s,
+                  f"{prefix}/config_sha256": self.result.config_sha256}
         if self.result.renders or self.result.renders_left:
             found |= {f"{prefix}/renders": [render.file for render in self.result.renders],
                       f"{prefix}/renders_left": self.result.renders_left}
@@ -205,7 +207,7 @@ class EvalManager:
                 raise ProcessError(f"the process of evaluator {evaluator.name} ended with exit code {done.returncode}"
                                    f"{wrote}; its stderr ends with: {_tail(done.stderr)}")
             result = load_result(out)
-            if result.config_sha256 != sha256_of(evaluator.hashed()):
+            if result.config_sha256 != evaluator.config_sha256:
                 raise ProcessError(f"the process of evaluator {evaluator.name} had other settings than this one")
             if films_folder(out).is_dir():
                 films = films_folder(result_path(self._folder, evaluator.name))

@@ -32,6 +32,9 @@ FILE_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 """Names of evaluators whose results are files: each is a file or a folder in the folder of the results, and a word of
 a command that is no option."""
 
+DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+"""Names of devices on Windows, which no file there can have, whatever follows after a dot."""
+
 FILE_NAME_LIMIT = 100
 """Characters of such a name: file systems allow 255 with its suffix."""
 
@@ -269,6 +272,9 @@ def result_path(folder: Path, name: str) -> Path:
         raise ConfigError(f"the name of an evaluator is {value_text(name)}; for a file of results it must consist of "
                           f"at most {FILE_NAME_LIMIT} of the letters A to Z and a to z, digits, '_', '-' and '.', with "
                           "a letter, a digit or '_' at both ends")
+    if DEVICES.fullmatch(name):
+        raise ConfigError(f"the name of an evaluator is {value_text(name)}, which is that of a device on Windows; for "
+                          "a file of results it must be another one")
     return folder / f"{name}.json"
 
 

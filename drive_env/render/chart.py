@@ -13,11 +13,11 @@ from ..errors import ConfigError, checked_path, value_text
 from ..roles import Roles, assign_roles
 from ..scenes.scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, ROAD_KIND_CODES, Scene
 from . import colours
+from .extensions import CHART_EXTENSIONS
 from .extra import need
 from .ground import UNKNOWN_WIDTH_M
 from .traffic import BODY, placed_shape
 
-CHART_EXTENSIONS = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 150
 LONG_SIDE_INCHES = 13.0
 LABELS_INCHES = 1.0

@@ -13,9 +13,9 @@ from ..errors import CallError, ConfigError, checked_int, checked_path, plain, v
 from ..whole_file import whole_file
 from . import colours
 from .colours import mixed
+from .extensions import FILM_EXTENSIONS
 from .extra import need
 
-FILM_EXTENSIONS = (".mp4", ".gif")
 FPS_LIMIT = 240
 
 H264_OPTIONS = {"crf": "20", "preset": "veryfast"}

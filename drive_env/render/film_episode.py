@@ -17,7 +17,8 @@ from ..playing import Progress, actor, play_trials
 from ..policies import Policy, config_of_episode, resolved
 from ..reports import MetricValue
 from ..scenes import Scenes
-from .film import FILM_EXTENSIONS, contact_sheet, write_picture, write_video
+from .extensions import FILM_EXTENSIONS, SHEET_EXTENSIONS
+from .film import contact_sheet, write_picture, write_video
 from .view import SceneView
 
 FILM_SIZE_PX, TILE_SIZE_PX = (1280, 720), (400, 300)
@@ -68,7 +69,7 @@ def play(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane",
         ConfigError, SceneError: an argument is out of its range.
         MissingExtraError: the packages of the extra `render` are not installed.
     """
-    path = checked_path(path, (*FILM_EXTENSIONS, ".png"))
+    path = checked_path(path, (*FILM_EXTENSIONS, *SHEET_EXTENSIONS))
     film = path.lower().endswith(FILM_EXTENSIONS)
     fps = _checked_fps(fps, film)
     policy = resolved(policy)

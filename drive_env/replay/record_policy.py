@@ -15,6 +15,8 @@ from ..scenes import Scenes
 from .recorder import Recorder
 from .recording import Recording
 
+PAGE_EXTENSIONS = (".html", ".htm")
+"""Those that the file of a replay page may have."""
 
 @named_arguments
 def record(scenes: Scenes = "town", policy: Policy = "lane", config: ConfigSource | None = None, seed: int = 0,
@@ -67,7 +69,7 @@ def write_replay(scenes: Scenes, path: str | os.PathLike, policy: Policy = "lane
     Raises:
         ConfigError, SceneError, ActionError: as for `record`, or the page cannot be written.
     """
-    path = checked_path(path, (".html", ".htm"))
+    path = checked_path(path, PAGE_EXTENSIONS)
     policy = resolved(policy)
     config = config_of_episode(config, policy, trials, agents)
     recording = record(scenes, policy, config, seed, progress=progress, reward=reward)

@@ -9,7 +9,8 @@ import numpy as np
 from ..batch import Batch
 from ..errors import ConfigError
 from .network import Memory, modes
-from .policy_file import PolicyFile, cause_of_other_observations, meaning_of_actions, meaning_of_observations
+from .policy_file import (
+    PolicyFile, cause_of_other_observations, difference_of_actions, meaning_of_actions, meaning_of_observations)
 from .trained_policy import Act, TrainedPolicy
 
 
@@ -58,11 +59,8 @@ def check_fits(file: PolicyFile, name: str, batch: Batch) -> None:
             raise ConfigError(f"the policy {name} was trained on other observations than those of this batch, which "
                               f"differ in {feature!r}{cause_of_other_observations(file.config, batch.config)}; the "
                               "config of its training is in its attribute `config`")
-    here = meaning_of_actions(batch.config)
-    for key, value in file.actions.items():
-        if here.get(key) != value:
-            raise ConfigError(f"the policy {name} was trained with actions whose {key} is {value!r}; this batch has "
-                              f"{here.get(key)!r}")
+    if difference := difference_of_actions(file.actions, meaning_of_actions(batch.config)):
+        raise ConfigError(f"the policy {name} was trained with {difference}")
 
 
 def _check_goals(file: PolicyFile, name: str, batch: Batch) -> None:

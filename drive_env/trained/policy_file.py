@@ -113,6 +113,10 @@ def cause_of_other_observations(then: DriveConfig, now: DriveConfig) -> str:
     return f", since {', and '.join(found)}" if found else ""
 
 
+NUMBER_ENTRIES = ("name", "unit", "lowest value", "highest value", "bins")
+"""What identifies a number of an action."""
+
+
 def meaning_of_actions(config: DriveConfig) -> dict[str, Any]:
     """The type of the actions, the vehicle model, and name, unit, bounds and bins of each number.
 
@@ -121,6 +125,25 @@ def meaning_of_actions(config: DriveConfig) -> dict[str, Any]:
     """
     return {"type": config.action_type, "model": config.dynamics.model, "numbers": [
         [one.name, one.unit, one.low, one.high, one.shares.tolist()] for one in action_dimensions(config)]}
+
+
+def difference_of_actions(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """How two meanings of actions differ, as the end of a sentence; None if they are equal.
+
+    Args:
+        then: of the training, as from `meaning_of_actions`. now: of the worlds at hand.
+    """
+    for key in ("type", "model"):
+        if then[key] != now[key]:
+            return f"actions whose {key} is {value_text(then[key])}; this batch has {value_text(now[key])}"
+    if len(then["numbers"]) != len(now["numbers"]):
+        return f"actions of {len(then['numbers'])} numbers; this batch has {len(now['numbers'])}"
+    for was, present in zip(then["numbers"], now["numbers"], strict=True):
+        for entry, one, other in zip(NUMBER_ENTRIES, was, present, strict=True):
+            if one != other:
+                return (f"actions whose number {value_text(was[0])} has the {entry} {value_text(one)}; this batch has "
+                        f"{value_text(other)}")
+    return None
 
 
 def write_policy(path: str | os.PathLike[str], policy: PolicyFile, half: bool = False) -> None:
@@ -135,7 +158,7 @@ def write_policy(path: str | os.PathLike[str], policy: PolicyFile, half: bool = 
     """
     path = Path(path)
     if path.suffix != SUFFIX:
-        raise ConfigError(f"path is {os.fspath(path)!r}; it must end with {SUFFIX}")
+        raise ConfigError(f"path is {os.fspath(path)!r}; it must end in {SUFFIX}")
     head = {"format": FORMAT, "shape": policy.shape._asdict(), "object_width": policy.object_width,
             "config": policy.config.to_dict(), "layout": policy.layout, "actions": policy.actions,
             "checkpoint": policy.checkpoint, "scenes": policy.scenes}
@@ -209,7 +232,8 @@ def _check_meanings(layout: Any, actions: Any) -> None:
             and all(isinstance(entry, kind) for entry, kind in zip(one, FEATURE_TYPES, strict=True)) for one in layout):
         raise ValueError("its layout must be a list of features")
     if not isinstance(actions, dict) or actions.keys() != {"type", "model", "numbers"} or not all(
-            isinstance(one, list) and len(one) == 5 and isinstance(one[-1], list) for one in actions["numbers"]):
+            isinstance(one, list) and len(one) == len(NUMBER_ENTRIES) and isinstance(one[-1], list)
+            for one in actions["numbers"]):
         raise ValueError("its actions must have a type, a model, and the meaning of each number")
 
 

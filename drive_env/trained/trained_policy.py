@@ -10,7 +10,7 @@ import numpy as np
 
 from ..batch import Batch
 from ..config import DriveConfig
-from ..errors import CallError
+from ..errors import CallError, ConfigError, value_text
 
 Act = Callable[[Batch], np.ndarray]
 """Takes a batch and returns the actions of all its agents."""
@@ -19,10 +19,30 @@ MakeAct = Callable[[Batch], Act]
 """Takes a batch that has not been reset yet and returns a policy for it."""
 
 
+def with_reset(policy: Act) -> Act:
+    """A policy whose method `reset(mask)`, if it has one, is called with the agents whose episode begins.
+
+    Raises:
+        ConfigError: it is no function, such as what a method `for_batch` has returned.
+    """
+    if not callable(policy):
+        raise ConfigError(f"for_batch of the policy returned {value_text(policy)}; it must return a function from the "
+                          "batch to the actions of all agents")
+    if not callable(reset := getattr(policy, "reset", None)):
+        return policy
+
+    def act(batch: Batch) -> np.ndarray:
+        if batch.first.any():
+            reset(batch.first.copy())
+        return policy(batch)
+
+    return act
+
+
 def bound(make_act: MakeAct) -> MakeAct:
     """`make_act` for policies that refuse every batch but their own, whose agents their memory belongs to."""
     def make(batch: Batch) -> Act:
-        act = make_act(batch)
+        act = with_reset(make_act(batch))
 
         def own(given: Batch) -> np.ndarray:
             if given is not batch:

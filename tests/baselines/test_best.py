@@ -26,6 +26,10 @@ def test_the_best_is_the_first_of_the_best_evaluations_with_a_checkpoint():
     assert best_update(lines, "-collision", kept) == 5
     assert best_update(lines, "goal", {6, *kept}) == 6
     assert best_update(lines, "goal", {3, 4}) is best_update([], "goal", kept) is None
+    start = {"kind": "start", "update": 2, "evaluation_changed": ["eval.towns"]}
+    assert best_update([*lines[:3], start, *lines[3:]], "goal", kept) == 2
+    start["evaluation_changed"].append("run.evaluate_scenes")
+    assert best_update([*lines[:3], start, *lines[3:]], "goal", kept) == 5
 
 
 def test_a_run_keeps_its_best_checkpoint_beside_the_newest_also_after_a_resume(tmp_path, monkeypatch, capsys):

@@ -15,6 +15,7 @@ from baselines.ppo import train
 from baselines.tools import checkpoint
 from baselines.tools.log_file import read_lines
 from drive_env import Batch, DriveConfig, generate_scene, save_scene
+from drive_env.trained import meaning_of_actions
 
 
 def test_a_policy_is_restored_bit_for_bit(short_run):
@@ -31,7 +32,7 @@ def test_the_file_describes_inputs_and_outputs(short_run):
     assert about["schema"] == checkpoint.SCHEMA
     assert {"positions", "context", "credit", "gamma_trial", "layout_hash", "layout", "actions"} <= meant.keys()
     assert meant["context"] == 20 and meant["credit"] == "through" and "rotary" in meant["positions"]
-    assert meant["actions"]["space"] == {"discrete": [91]}
+    assert meant["actions"] == {"space": {"discrete": [91]}, **meaning_of_actions(short_run[0].env.drive)}
 
 
 def test_resuming_continues_bit_for_bit(tmp_path):
@@ -158,7 +159,7 @@ def test_other_observations_and_actions_are_an_error(short_run):
             pytest.raises(checkpoint.CheckpointError, match="was trained on other observations"):
         checkpoint.check_fits(result.checkpoint, batch)
     with Batch("intersection", config=config.env.drive.replace(action_type="continuous")) as batch, \
-            pytest.raises(checkpoint.CheckpointError, match="was trained with actions of space"):
+            pytest.raises(checkpoint.CheckpointError, match="was trained with actions whose type is 'discrete'; this"):
         checkpoint.check_fits(result.checkpoint, batch)
 
 

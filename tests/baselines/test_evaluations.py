@@ -12,7 +12,9 @@ from small import run_module_here, tiny_config
 from baselines.evaluations import undisturbed
 from baselines.ppo import train
 from baselines.tools import checkpoint
+from baselines.tools.compared import cautions, read_run
 from baselines.tools.curves import draw_curves
+from baselines.tools.same_settings import parts
 from drive_env.evaluation import load_result
 
 TOML = """
@@ -147,6 +149,41 @@ def test_a_run_copies_its_evaluators_and_overwriting_deletes_them(runs, tmp_path
     assert (folder / "evaluators.toml").read_text() == TOML
     train(tiny_config(folder, ppo={"agent_steps": 500}, run={"overwrite": True}))
     assert not (folder / "evaluators.toml").exists() and not (folder / "evaluations").exists()
+
+
+def test_a_run_that_is_resumed_with_other_evaluators_says_which_and_its_figures_are_kept_apart(runs, tmp_path, capsys):
+    """The section that is as before is not named, whatever its schedule; neither is one that has not run before."""
+    folder = tmp_path / "run"
+    shutil.copytree(runs[1].checkpoint.parent, folder)
+    sections = TOML.replace('mode = "subprocess"', "episodes = 2").replace("interval = 2", "interval = 1")
+    (tmp_path / "eval.toml").write_text(sections.replace("[eval.logs]", "[eval.further]").replace(
+        '"human_replay"', '"multi_scenario"'))
+    config = tiny_config(folder, ppo={"agent_steps": 2000}, run={"resume": True, "evaluators": tmp_path / "eval.toml",
+                                                                "evaluate_scenes": 2})
+    resumed = train(config)
+    sentence = ("baselines: run.evaluate_scenes is 2 and was None before; the section eval.outside of run.evaluators "
+                "has other settings than before; the figures of such evaluations after update 3 cannot be compared "
+                "with those before it\n")
+    assert capsys.readouterr().err.count(sentence) == 1
+    starts = of_kind(resumed, "start")
+    assert [line.get("evaluation_changed") for line in starts] == [None, ["run.evaluate_scenes", "eval.outside"]]
+    of = {name: [[line["update"] for line in part] for part in parts(resumed.lines, name)]
+          for name in (None, "inside", "outside", "further")}
+    assert of == {None: [[3], [4]], "inside": [[2, 3, 4]], "outside": [[2, 3], [4]], "further": [[4]]}
+
+    # A curve has the evaluations with the newest settings.
+    inside, outside = (read_run(folder, "score", name) for name in ("inside", "outside"))
+    assert (len(inside.values), inside.left_out, len(outside.values), outside.left_out) == (3, 0, 1, 2)
+    before = read_run(runs[1].checkpoint.parent, "score", "outside")
+    assert cautions([[before]]) == [] and cautions([[inside], [inside]]) == []
+    assert cautions([[before], [outside]]) == [
+        f"'{folder}' was resumed with other settings of its evaluations; the 2 of before are left out",
+        f"the evaluator has other settings in '{folder}' than in '{before.folder}', so the figures are of other "
+        "episodes"]
+    draw_curves(resumed.lines, tmp_path / "cut.png")
+    joined = [{name: value for name, value in line.items() if not name.endswith("sha256")} for line in resumed.lines]
+    draw_curves(joined, tmp_path / "joined.png")
+    assert (tmp_path / "cut.png").read_bytes() != (tmp_path / "joined.png").read_bytes()
 
 
 @pytest.mark.parametrize("text, sentence", [

@@ -25,8 +25,8 @@ from baselines.presets import PRESETS
 from drive_env import Batch, ConfigError, load_policy
 from drive_env.evaluation import MultiScenario, TrafficMatrix
 from drive_env.trained import (
-    PACKAGED, PolicyFile, meaning_of_actions, meaning_of_observations, needed_weights, policy_of, read_policy,
-    write_policy)
+    PACKAGED, PolicyFile, difference_of_actions, meaning_of_actions, meaning_of_observations, needed_weights, policy_of,
+    read_policy, write_policy)
 
 MODELS = {
     "as in the tests of the trainer": {}, "one layer": {"layers": 1}, "shared heads": {"heads": 4, "kv_heads": 2},
@@ -140,7 +140,7 @@ def test_commands_export_and_take_the_file(checkpoint, tmp_path, monkeypatch, ca
     run("replay", "intersection", "--policy", str(file), "--out", str(tmp_path / "a.html"))
     assert (tmp_path / "a.html").stat().st_size > 10_000
     code, _, errors = run_here(monkeypatch, capsys, main, checkpoint, tmp_path / "policy.bin")
-    assert code == 1 and errors.endswith("policy.bin'; it must end with .npz")
+    assert code == 1 and errors.endswith("policy.bin'; it must end in .npz")
     code, _, errors = run_here(monkeypatch, capsys, main, tmp_path / "none", file)
     assert code == 1 and errors.startswith("baselines.export: ") and errors.count("\n") == 0
 
@@ -161,6 +161,17 @@ def test_a_batch_of_other_observations_or_actions_is_refused(file, change, sente
     with Batch("intersection", num_worlds=1, config=policy.config.replace(**change)) as batch:
         with pytest.raises(ConfigError, match=sentence):
             policy.for_batch(batch)
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ({}, None), ({"dynamics": {"max_steering_rad": 0.3}}, "actions whose number 'steering' has the lowest value -0.6"),
+    ({"dynamics": {"model": "grip"}}, "actions whose model is 'bicycle'; this batch has 'grip'"),
+    ({"action_type": "continuous"}, "actions whose type is 'discrete'; this batch has 'continuous'")])
+def test_actions_mean_the_same_if_all_of_their_numbers_do(change, sentence):
+    """Checkpoints and exported policies are compared by this meaning alone."""
+    then, now = meaning_of_actions(BUSY.drive), meaning_of_actions(BUSY.drive.replace(**change))
+    found = difference_of_actions(json.loads(json.dumps(then)), now)
+    assert found == sentence if sentence is None else found.startswith(sentence)
 
 
 def test_an_exported_policy_is_traffic_if_it_fits_the_config(file):

@@ -8,17 +8,19 @@ from pathlib import Path
 import drive_env
 import drive_env.cli.evaluation
 import drive_env.evaluation
+import drive_env.outputs
 import drive_env.policies
 import drive_env.render
 import drive_env.tasks
 import drive_env.trained
 
 PUBLIC = {"drive_env": drive_env, "drive_env.evaluation": drive_env.evaluation,
-          "drive_env.policies": drive_env.policies, "drive_env.render": drive_env.render,
+          "drive_env.outputs": drive_env.outputs, "drive_env.policies": drive_env.policies,
+          "drive_env.render": drive_env.render,
           "drive_env.tasks": drive_env.tasks, "drive_env.trained": drive_env.trained,
           "drive_env.cli.evaluation": drive_env.cli.evaluation}
 """The modules of the env that the trainer may import from: public ones, the form of exported policies, and of the
-command the part that both share."""
+command the parts that both share."""
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "baselines").rglob("*.py"))

@@ -1,8 +1,10 @@
 """Does a signal end a run with a checkpoint, or at once where it is sent twice?"""
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -66,6 +68,31 @@ def test_a_signal_cuts_an_evaluation_short(tmp_path, monkeypatch):
         "start", "random_policy", "update", "update", "end"]
 
 
+def test_a_signal_of_the_system_ends_an_evaluator_and_leaves_the_training_as_it_was(tmp_path):
+    """It comes between two steps of two thousand scenes; the next update is made, saved and not evaluated."""
+    (tmp_path / "eval.toml").write_text('[eval.long]\ntype = "multi_scenario"\nscenes = ["intersection"]\n'
+                                        "scene_count = 2000\ninterval = 1\n")
+    cut = tiny_config(tmp_path / "cut", run={"evaluators": tmp_path / "eval.toml"})
+
+    def interrupt():
+        while not (tmp_path / "cut" / "evaluations").exists():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=interrupt, daemon=True)
+    with pytest.raises(Interrupted, match="interrupted after update 2; checkpoint: .*update-00000002, curves: "):
+        train(cut, lambda figures: sender.start() if figures["update"] == 1 else None)
+    sender.join()
+    assert [line["kind"] for line in read_lines(tmp_path / "cut" / "metrics.jsonl")] == [
+        "start", "random_policy", "update", "update", "end"]
+    assert not list((tmp_path / "cut" / "evaluations").iterdir())
+    with pytest.raises(Interrupted):
+        train(tiny_config(tmp_path / "plain"), interrupt_in(1))
+    one, other = (tmp_path / name / "update-00000002" / "weights.safetensors" for name in ("cut", "plain"))
+    assert one.read_bytes() == other.read_bytes()
+
+
 def test_a_signal_handler_of_the_caller_stays(tmp_path):
     received = []
     before = signal.signal(signal.SIGINT, lambda *_: received.append(1))
@@ -79,7 +106,8 @@ def test_a_signal_handler_of_the_caller_stays(tmp_path):
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_command_saves_and_prints_one_line(tmp_path, number, code):
     command = [sys.executable, "-m", "baselines.ppo", "small", "--run.folder", str(tmp_path), "--run.no-progress",
-               "--env.scene-count", "2", "--env.drive.trial-steps", "20", "--env.num-worlds", "4"]
+               "--env.scene-count", "2", "--env.drive.trial-steps", "20", "--env.num-worlds", "4",
+               "--ppo.rollout-steps", "16", "--run.evaluate-scenes", "1"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         while process.poll() is None and len(read_lines(tmp_path / "metrics.jsonl")) < 3:

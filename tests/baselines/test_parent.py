@@ -67,7 +67,7 @@ def test_a_resumed_run_continues_from_its_own_checkpoint(short_run, tmp_path):
 
 @pytest.mark.parametrize("parts, sentence", [
     ({"env": {"drive": {"observation": {"partners": 4}}}}, "was trained on other observations than those of this"),
-    ({"env": {"drive": BUSY.drive.replace(action_type="multi_discrete")}}, "was trained with actions of space"),
+    ({"env": {"drive": BUSY.drive.replace(action_type="multi_discrete")}}, "was trained with actions whose type is"),
     ({"model": {"width": 32}}, "has model.width 16, this config 32; to start from it they must be equal$"),
     ({"model": {"memory": "none"}}, "has model.memory 'transformer', this config 'none'; to start from it they must"),
     ({"run": {"start_from": "nowhere"}}, "'nowhere' is no checkpoint, and no folder of a run with one")])

@@ -813,9 +813,10 @@ static void *close_it(void *argument) {
 
 TEST(a_copy_forked_in_the_middle_of_closing_ends_once) {
     /* One scene a hundred thousand times over: releasing it takes long enough for a fork in the middle. */
-    enum { SCENES = 100000, ROUNDS = 40 };
+    enum { SCENES = 100000, ROUNDS = 40, WAIT_US = 800 };
+    const int32_t rounds = check_cases(ROUNDS);
     drv_scene **scenes = malloc(SCENES * sizeof(drv_scene *));
-    for (int32_t round = 0; round < ROUNDS; round++) {
+    for (int32_t round = 0; round < rounds; round++) {
         batch_fixture test;
         set_up_scene(&test, small_config(), 1);
         for (int32_t i = 0; i < SCENES; i++) scenes[i] = test.scene;
@@ -825,7 +826,7 @@ TEST(a_copy_forked_in_the_middle_of_closing_ends_once) {
         /* a fork while another thread closes the batch */
         pthread_t closer;
         pthread_create(&closer, NULL, close_it, &test);
-        usleep((useconds_t)(20 * round));
+        usleep((useconds_t)(WAIT_US * round / rounds));
         const pid_t child = fork();
         if (child == 0) {
             drv_batch_forked(test.batch);

@@ -211,7 +211,7 @@ static void outline_point(drv_box box, double share, double *x_m, double *y_m) {
 }
 
 TEST(the_distance_of_boxes_is_that_of_the_nearest_points_of_their_outlines) {
-    enum { POINTS = 400 };
+    enum { POINTS = 200 };
     test_rng rng = {26};
     int32_t apart = 0;
     for (int32_t i = 0; i < 400; i++) {

@@ -308,7 +308,8 @@ static void check_steps(drv_config config, uint64_t seed, int32_t steps) {
     test_rng rng = {seed};
     char message[DRV_MESSAGE_BYTES];
     begin_rollout(&run, config);
-    for (int step = 0; step < steps; step++) {
+    const int32_t some = check_cases(steps);
+    for (int step = 0; step < some; step++) {
         const int32_t ages[NUM_WORLDS] = {0, step / STEPS_PER_RESET % TRIAL_STEPS, 1};
         if (step % STEPS_PER_RESET == 0)
             CHECK(drv_batch_reset(run.batch, DRV_WHOLE_BATCH, NULL, NULL, ages, message) == DRV_OK, "%s", message);
@@ -329,6 +330,7 @@ static void check_config(drv_config config, uint64_t seed) { check_steps(config,
 
 /* Entries of the lists that no rollout has covered, of the arrays that a batch of this config has. */
 static void check_all_seen(drv_config config) {
+    if (check_cases(STEPS) < STEPS) return; /* a share of the steps need not cover all */
     rollout run;
     begin_rollout(&run, config);
     for (int list = 0; list < 2; list++)

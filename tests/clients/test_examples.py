@@ -16,9 +16,9 @@ RUNS = [
     ("flat_batch.py", ["--steps", "80"], (), r"steps 10240, of which \d{4,5} count.*\n.*'offroad': \d+"),
     ("behaviour_cloning.py", [], ("torch",), r"of 16 scenes\n(.*\n)*clone: goal 0\.[3-9]"),
     # Learners learn: a random policy reaches 5 of 100 goals.
-    ("recurrent.py", ["--steps", "150000"], ("torch",), r"steps 15\d{4}, .*, goal (0\.[5-9]|1\.0)"),
-    ("cleanrl_ppo.py", ["--total-timesteps", "70000"], ("torch",), r"steps 7\d{4}, .* goal (0\.[5-9]|1\.0)"),
-    ("sb3_ppo.py", ["--steps", "70000"], ("stable_baselines3",), r"mean return of 64 episodes (0\.[5-9]|1\.0)"),
+    ("recurrent.py", ["--steps", "75000", "--rollout", "16"], ("torch",), r"steps 7\d{4}, .*, goal (0\.[5-9]|1\.0)"),
+    ("cleanrl_ppo.py", ["--total-timesteps", "48000"], ("torch",), r"steps 49\d{3}, .* goal (0\.[5-9]|1\.0)"),
+    ("sb3_ppo.py", ["--steps", "50000"], ("stable_baselines3",), r"mean return of 64 episodes (0\.[5-9]|1\.0)"),
     ("first_task.py", ["--library", "sb3", "--steps", "2000"], ("stable_baselines3",), r"2000 steps: 2048 steps, .*%"),
     ("first_task.py", ["--library", "cleanrl", "--steps", "1000"], ("stable_baselines3",), r"1000 steps: 1024 steps"),
     ("sb3_ppo.py", ["--steps", "500", "--api", "gymnasium"], ("stable_baselines3",), r"steps 2048, mean return"),

@@ -2,8 +2,8 @@
 
 `python tests/determinism/table.py [--ways] [--builds] [--share N]`, or `make determinism`; exits with 1 where a byte
 differs. With --share N, each way runs every Nth rollout, and the next one starts with the rollout after: all rollouts
-run, but not in every way. Compiling a build takes longer than running it, so only half of the builds are compiled,
-which have every pair of compiler, level and instruction set, and each runs twice as many rollouts.
+run, but not in every way. Compiling a build takes longer than running it, so only a third of the builds are compiled,
+which have every pair of compiler, level and instruction set, and each runs four times as many rollouts.
 Builds and ways that this machine cannot run are listed with the reason.
 """
 
@@ -60,8 +60,8 @@ def rollouts_of(row: int, share: int) -> list[str]:
 
 def builds_of(share: int) -> list[tuple]:
     """(build, its rollouts) of every build that the table has with this share."""
-    chosen = builds.BUILDS if share == 1 else builds.HALF_OF_BUILDS
-    return [(build, rollouts_of(row, max(share // 2, 1))) for row, build in enumerate((*chosen, *builds.CROSS_BUILDS))]
+    chosen = builds.BUILDS if share == 1 else builds.FEW_BUILDS
+    return [(build, rollouts_of(row, max(share // 4, 1))) for row, build in enumerate((*chosen, *builds.CROSS_BUILDS))]
 
 
 def compare_build(hashes: dict[str, dict[str, str] | None]) -> Verdict:
@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("--builds", action="store_true", help="builds of the core alone")
     parser.add_argument("--ways", action="store_true", help="ways of stepping alone")
     parser.add_argument("--share", type=int, default=1, metavar="N",
-                        help="run one rollout in N in each way, one in N/2 in half of the builds (1, the default: all)")
+                        help="run one rollout in N in each way, one in N/4 in a third of the builds (default: 1, all)")
     chosen = parser.parse_args()
     if not 1 <= chosen.share <= len(golden.ROLLOUTS):
         parser.error(f"--share is {chosen.share}; it must be from 1 to {len(golden.ROLLOUTS)}")

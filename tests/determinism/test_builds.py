@@ -15,8 +15,9 @@ from builds import Build
 GOLDEN = json.loads(golden.FILE.read_text())
 ONE_OF_EACH = ("town/stopped", "intersection/forgetful", "map_942/coarse")
 
-SOME = (Build("gcc", "-O3", "x86-64-v4"), Build("gcc", "-O1", "no vectors"), Build("clang", "-O1", "x86-64"),
-        Build("clang", "-O3", "native"))
+SOME = (Build("clang", "-O1", "no vectors"),)
+"""The package itself is GCC's build with `-O3` and every level; tests below run one of GCC with `-O1`. `make
+determinism` has the other pairs, and uses this library again."""
 
 
 def known(hashes):
@@ -64,10 +65,8 @@ def test_the_rollouts_have_every_event_and_outcome():
         occurred |= {"log_replay_vehicles" for roles in batch.roles if roles.log_replay_count}
         occurred |= {"rule_based_vehicles" for roles in batch.roles if roles.rule_based_count}
         occurred |= {"static_vehicles" for roles in batch.roles if roles.static_count}
-    real = golden.begin("map_942/discrete") is not None
-    assert outcomes == ({0, 1, 2, 3, 4, 5} if real else {0, 2, 3, 4, 5}) and trials == 4 and tiny > 0
-    assert occurred == {*golden.OUTPUTS, "rule_based_vehicles", "static_vehicles",
-                        *(["log_replay_vehicles"] if real else [])}
+    assert outcomes == {0, 1, 2, 3, 4, 5} and trials == 4 and tiny > 0
+    assert occurred == {*golden.OUTPUTS, "rule_based_vehicles", "static_vehicles", "log_replay_vehicles"}
 
 
 @pytest.mark.parametrize("build", SOME, ids=" ".join)

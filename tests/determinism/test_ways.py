@@ -16,8 +16,8 @@ ROLLOUTS = tuple(golden.ROLLOUTS)
 
 
 def some_rollouts(number):
-    """Two rollouts a way, so that every rollout is covered. `make determinism` runs all of them in every way."""
-    return [ROLLOUTS[(2 * number + i) % len(ROLLOUTS)] for i in range(2)]
+    """One rollout a way, another one in each. `make determinism` runs all of them in every way."""
+    return [ROLLOUTS[2 * number % len(ROLLOUTS)]]
 
 
 @pytest.mark.parametrize("name, rollout", [
@@ -30,21 +30,22 @@ def test_the_way_a_rollout_is_stepped_changes_no_byte(name, rollout):
     assert ways.differences(found, ways.alone(rollout), WAYS[name].parts) == []
 
 
-@pytest.mark.parametrize("share", [1, 2, 8])
+@pytest.mark.parametrize("share", [1, 2, 16])
 def test_a_share_of_the_table_has_every_rollout_in_several_builds_and_ways(share):
     own = [rollouts for build, rollouts in table.builds_of(share) if build in builds.BUILDS]
     ways = [table.rollouts_of(row, share) for row in range(len(WAYS))]
-    for rows, count in ((own, len(builds.BUILDS)), (ways, len(WAYS))):
+    for rows in (own, ways):
         ran = Counter(rollout for rollouts in rows for rollout in rollouts)
         assert set(ran) == set(ROLLOUTS)
-        assert min(ran.values()) >= count // share >= 2
+        assert min(ran.values()) >= 2
 
 
-def test_any_compiler_level_and_instruction_set_come_together_in_half_of_the_builds():
-    assert len(builds.HALF_OF_BUILDS) == len(builds.BUILDS) // 2
+def test_any_compiler_level_and_instruction_set_come_together_in_few_builds():
+    assert len(builds.FEW_BUILDS) == len(builds.BUILDS) // 3
     for one, other in ((0, 1), (0, 2), (1, 2)):
-        pairs = {(build[one], build[other]) for build in builds.HALF_OF_BUILDS}
-        assert pairs == {(build[one], build[other]) for build in builds.BUILDS}
+        pairs = {(build[one], build[other]) for build in builds.FEW_BUILDS}
+        assert pairs == {(build[one], build[other]) for build in builds.BUILDS
+                         if build.instruction_set in builds.SETS_OF_FEW}
 
 
 def test_another_seed_gives_other_bytes():

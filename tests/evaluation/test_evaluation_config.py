@@ -6,7 +6,7 @@ import pytest
 
 from drive_env import ConfigError, DriveConfig
 from drive_env.evaluation.config import (
-    EVALUATORS, evaluator_of, load_sections, overrides_of, resolved_section, runnable)
+    EVALUATORS, as_tables, evaluator_of, load_sections, overrides_of, resolved_section, runnable)
 
 SECTIONS = {
     "root": {"scene_count": 3, "scenes": ["town", "intersection"], "env": {"trial_steps": 50, "max_trials": 2}},
@@ -144,6 +144,28 @@ def test_overrides_of_the_command_line_have_the_types_of_toml():
     for wrong in ("seed", "=3"):
         with pytest.raises(ConfigError, match=f"--set is '{wrong}'; it must be key=value"):
             overrides_of([wrong])
+
+
+@pytest.mark.parametrize("keys", [("env.reward", "env.reward.goal"), ("env.reward.goal", "env.reward"),
+                                  ("env", "env.dt_s"), ("eval.a", "eval.a.b")])
+def test_a_setting_and_a_part_of_it_are_an_error_that_names_both(keys):
+    """The one that came later once replaced the other."""
+    whole, part = sorted(keys)
+    with pytest.raises(ConfigError, match=f"^the command line sets {whole} and {part}, which is a part of it; at most"):
+        resolved_section("leaf", SECTIONS, dict.fromkeys(keys, 3))
+
+
+def test_settings_of_one_table_are_joined_with_each_other():
+    assert as_tables("a", {"env.reward.goal": 1, "env.rewards": 2, "env.reward.time": 3, "seed": 4}) == {
+        "env": {"reward": {"goal": 1, "time": 3}, "rewards": 2}, "seed": 4}
+
+
+def test_several_values_of_the_command_line_are_a_list_in_brackets():
+    films = {"type": "multi_scenario", **overrides_of(["render_views=[replay, follow]"])}
+    assert evaluator_of("a", films).config.render_views == ("replay", "follow")
+    for text in ("render_views=[follow,replay]", "render_views=replay,follow", "render_views=[]"):
+        with pytest.raises(ConfigError, match="^render_views is .*; it must be a tuple of some of 'replay', 'scene'"):
+            evaluator_of("a", {"type": "multi_scenario", **overrides_of([text])})
 
 
 def test_a_setting_without_effect_is_an_error():

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,17 @@ def test_an_episode_that_never_ends_is_counted_as_stalled(monkeypatch):
     found = MultiScenario("slow", config).rollout("constant")
     assert found.coverage.stalled == 3 - found.coverage.played > 0 and not found.coverage.complete
     assert found.coverage.unique_scenes == len(set(found.rows["world"].tolist())) == found.coverage.played
+
+
+def test_records_that_are_not_measured_are_dropped_and_the_filters_of_warnings_stay(monkeypatch):
+    """The filters belong to all threads of the process. Here one of two worlds goes on into a second episode."""
+    calls = []
+    with monkeypatch.context() as patched:
+        patched.setattr(warnings, "catch_warnings", None)
+        patched.setattr(warnings, "warn", lambda *arguments, **options: calls.append(arguments))
+        found = small(env={"trial_steps": 150, "stopped_share_limit": 0.25}).rollout("random")
+    steps = [found.rows["trial_length"][found.rows["world"] == world].max() for world in range(5)]
+    assert min(steps) * 2 < max(steps) and len(found.rows["world"]) == 20 and not calls
 
 
 def test_planning_time_leaves_out_worlds_whose_episode_has_ended():

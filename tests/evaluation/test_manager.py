@@ -61,6 +61,8 @@ def test_a_line_has_every_figure_with_its_rows_and_its_interval(tmp_path):
     assert (line["eval/towns/expected"], line["eval/towns/played"]) == (3, 3) and line["eval/towns/score_n"] == 9
     assert line["eval/towns/eval_seconds"] >= found.result.seconds["total"] > 0 == line["eval_failures"]
     assert load_result(tmp_path / "towns.json").metrics == plain.metrics
+    assert line["eval/towns/config_sha256"] == plain.config_sha256 == evaluator(interval=3).config_sha256
+    assert evaluator(interval=1, seed=1).config_sha256 != plain.config_sha256
 
 
 def test_of_groups_a_line_has_the_score():
@@ -139,7 +141,13 @@ def test_a_name_that_is_no_file_on_every_system_is_refused_with_the_characters_t
         EvalManager([evaluator(name)], Path("results"))
 
 
-@pytest.mark.parametrize("name", ["towns", "Towns-2.5_b", "_", "0", "a" * 100])
+@pytest.mark.parametrize("name", ["CON", "nul", "Aux.towns", "com1", "LPT9.a.b"])
+def test_a_name_of_a_device_on_windows_is_refused(name):
+    with pytest.raises(ConfigError, match=f"is '{name}', which is that of a device on Windows; for a file of results"):
+        EvalManager([evaluator(name)], Path("results"))
+
+
+@pytest.mark.parametrize("name", ["towns", "Towns-2.5_b", "_", "0", "a" * 100, "con-1", "com", "console", "a.con"])
 def test_a_name_of_letters_and_digits_is_a_file(name):
     EvalManager([evaluator(name)], Path("results"))
 

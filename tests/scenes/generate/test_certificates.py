@@ -16,7 +16,7 @@ from drive_env import DriveConfig, generate_scene
 from drive_env.scenes.generate import GENERATORS, TASK_OF
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "scenes.md"
-SEEDS = range(8)
+SEEDS = range(4)
 
 SOLVED = {
     # Cars stood beside each other, each in the way of the other one's lane change; changed lanes before faster cars
@@ -33,8 +33,8 @@ SOLVED = {
 }
 """Seeds by case where cars that drove by rule once missed their goals."""
 
-SLACK = 0.1
-"""In one scene of 20, cars may block each other for a trial: one such scene of 8 is more than twice that share."""
+SLACK = 0.2
+"""In one scene of 20, cars may block each other for a trial: one such scene of 4 is five times that share."""
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,7 +1,7 @@
 """Can every scene of a lane map be driven? Laws of roads and traffic for each generator in `GENERATORS` that has a map.
 
-With `--slow`, of 1000 seeds each, with `--seeds n` of n; without, of 200 (of procedural and composed maps one in
-`ONE_IN`), and of the first 40 different roads among these. Odd seeds, and all composed maps, have drawn parameters.
+With `--slow`, of 1000 seeds each, with `--seeds n` of n; without, of 80 (of procedural and composed maps one in
+`ONE_IN`), and of the first 20 different roads among these. Odd seeds, and all composed maps, have drawn parameters.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ ONE_IN = {"procedural": 25, COMPOSED: 11}
 SLOW_LAW = 5
 """Scenes of which slow laws check one; odd, so that half of these have drawn parameters."""
 
-BLOCK, SLOW = 200, 1000
-"""Seeds whose scenes are held at a time, and those of `--slow`."""
+FEW, BLOCK, SLOW = 80, 200, 1000
+"""Seeds of a run without options, those whose scenes are held at a time, and those of `--slow`."""
 
 
 def pytest_generate_tests(metafunc):
     """Tests are in the order of the blocks of seeds, then of names, so that the scenes of both are made once."""
     config = metafunc.config
-    count = config.getoption("--seeds") or (SLOW if config.getoption("--slow") else BLOCK)
+    count = config.getoption("--seeds") or (SLOW if config.getoption("--slow") else FEW)
     assert count > 0, f"--seeds is {count}; it must be at least 1"
     blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
     metafunc.parametrize("seeds", blocks, scope="module", ids=lambda block: f"{block.start}-{block.stop - 1}")
@@ -69,7 +69,7 @@ def some(name, found, all_roads):
 
 def different(name, seeds, all_roads):
     """Scenes with different roads."""
-    return maps_of(name, fewer(name, seeds, all_roads))[:None if all_roads else 40]
+    return maps_of(name, fewer(name, seeds, all_roads))[:None if all_roads else 20]
 
 
 def links_of(scene):

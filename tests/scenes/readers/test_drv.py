@@ -86,7 +86,19 @@ def test_equal_scenes_give_equal_bytes_also_after_loading(name):
     assert data == drv_bytes(SCENES[name]()) == drv_bytes(read_drv(data))
 
 
-@pytest.mark.parametrize("rollout", golden.ROLLOUTS)
+PLAYED = ("town/discrete", "town/goals", "town/route", "town/idm", "town/laps", "town/obeyed", "intersection/discrete",
+          "intersection/respawn", "intersection/lane_changes", "intersection/signs", "map_942/discrete", "map_942/idm",
+          "map_942/handed_back", "exits/delayed", "gates/scripts", "occluded/scripts", "overpass/detailed",
+          "overpass/idm")
+"""Rollouts with every scene of the others, and every array of a scene in use. The others differ in the config."""
+
+
+def test_a_rollout_of_every_kind_of_scene_is_played():
+    kinds = [{name.partition("/")[0] for name in names} for names in (PLAYED, golden.ROLLOUTS)]
+    assert kinds[0] == kinds[1]
+
+
+@pytest.mark.parametrize("rollout", PLAYED)
 def test_a_loaded_scene_plays_bit_for_bit_like_the_scene(rollout, tmp_path):
     batch = golden.begin(rollout)
     if batch is None:
