@@ -141,7 +141,8 @@ def main() -> None:
                        f"trial {trials} - 1", "n"):
             table.add_column(column, no_wrap=True)
         for (ego, name), row in found.items():
-            cells = [f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for one in (*row["scores"], row["gain"])]
+            cells = [f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+                     for one in (*row["scores"], row["gain"])]
             table.add_row(ego, name, "yes" if row["known"] else "no", *cells, str(row["gain"]["n"]))
         Console(width=max(Console().width, 160)).print(table)
         path = folder / "cross_play.json" if out is None else out

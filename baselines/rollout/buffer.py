@@ -61,8 +61,8 @@ class RolloutBuffer:
               action_dtype: torch.dtype, goal_features: int = 0) -> RolloutBuffer:
         """A buffer of zeros for observations of the type, width and device of `observations`, (any, O)."""
         types = {name: torch.bool for name in (
-            "first", "waits", "partner", "invalid", "coplayer", "terminations", "truncations", "truncation", "trial_ended",
-            "last_waits", "last_first")}
+            "first", "waits", "partner", "invalid", "coplayer", "terminations", "truncations", "truncation",
+            "trial_ended", "last_waits", "last_first")}
         types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_written": torch.int64,
                   "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype,
                   "observations": observations.dtype}

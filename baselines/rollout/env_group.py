@@ -22,6 +22,7 @@ from .captured import CapturedFunction
 from .device_buffers import DeviceBuffers
 from .noise import CorrelatedNoise
 
+
 class EnvGroup:
     """One batch with its agents' part of the KV cache and of the rollout buffer.
 
