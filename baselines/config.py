@@ -369,6 +369,42 @@ class TrainConfig(_Plain):
         return _changed("config", TrainConfig(), found)
 
 
+@dataclass(frozen=True)
+class PopulationConfig(_Plain):
+    """The runs of a population (population.py): partners, and egos that are trained among them."""
+
+    folder: str = "runs/population"
+    """Each run has a folder in it."""
+    entropy_weights: tuple[float, ...] = (0.003, 0.02)
+    """Of the partners' trainings; partners take the combinations of these weights and rewards in turn."""
+    collision_rewards: tuple[float, ...] = (-0.2, -1.0)
+    """Rewards of a collision in the partners' trainings."""
+    egos: tuple[int, ...] = (2, 4)
+    """One ego for each entry, trained with as many partners, the first ones."""
+    unseen: int = 2
+    """Further partners, with which no ego is trained."""
+    coplayers: int | float = 0.5
+    """Agents of each world that partners drive in the egos' trainings, as `env.drive.coplayers`."""
+    runs: tuple[str, ...] = ()
+    """Names of the runs to train now; (): all."""
+    base: TrainConfig = field(default_factory=TrainConfig)
+    """The config of the runs, apart from what differs between them; `base.partners` says how partners drive."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("entropy_weights", "collision_rewards", "egos"):
+            _check(name, getattr(self, name), len(getattr(self, name)) > 0, "at least one number")
+        _check("egos", self.egos, min(self.egos) >= 1 and len(set(self.egos)) == len(self.egos),
+               "different numbers from 1 on")
+        _check("unseen", self.unseen, self.unseen >= 1, "1 or more")
+        _check("coplayers", self.coplayers, self.coplayers > 0, "above 0")
+        base = self.base
+        for name, value, unset in (("base.partners.checkpoints", base.partners.checkpoints, ()),
+                                   ("base.env.drive.coplayers", base.env.drive.coplayers, 0)):
+            _check(name, value, value == unset, f"{unset!r}: the population sets it")
+        _check("base.run.overwrite", base.run.overwrite, not base.run.overwrite, "False: runs are resumed")
+
+
 def _changed(name: str, config, changes: Mapping[str, Any]):
     """A copy with these fields changed; a dict as the value of a nested config changes fields of it."""
     if not isinstance(changes, Mapping):

@@ -5,7 +5,7 @@
     python -m baselines.cross_play runs/partners_intersection                 how egos drive with known and unseen ones
 
 The partners are trained in self-play, with several entropy weights and rewards of collisions; then an ego in self-play,
-and egos with the first 2 and 4 partners. The last partners are trained with no ego: they are unseen. A run that is
+and egos with the first 2 and 4 partners. No ego is trained with the last partners, the unseen ones. A run that is
 finished is skipped, one that was interrupted is resumed.
 """
 
@@ -20,16 +20,17 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from textwrap import fill, indent
 from typing import Any
 
-from drive_env import ConfigError
+from drive_env import Batch, ConfigError
 
-from .config import TrainConfig, _check, _Plain
+from .config import PopulationConfig, TrainConfig
 from .ppo import train
+from .rollout.batches import scenes_of
 from .tools.checkpoint import checkpoints
 from .tools.interrupts import Interrupted
 from .tools.log_file import LOG, read_lines
@@ -40,45 +41,8 @@ MANIFEST = "population.json"
 SELF_PLAY = "self_play"
 """The name of the ego that is trained in self-play."""
 
-SEEDS = 1000
-"""Seeds of a population: those of `base.run.seed` + 1 are other ones."""
-
-
-@dataclass(frozen=True)
-class PopulationConfig(_Plain):
-    """Which runs a population consists of."""
-
-    folder: str = "runs/population"
-    """Each run has a folder in it."""
-    entropy_weights: tuple[float, ...] = (0.003, 0.02)
-    """Of the partners' trainings; partners take the combinations of these weights and rewards in turn."""
-    collision_rewards: tuple[float, ...] = (-0.2, -1.0)
-    """Rewards of a collision in the partners' trainings."""
-    egos: tuple[int, ...] = (2, 4)
-    """One ego for each entry, trained with as many partners, the first ones."""
-    unseen: int = 2
-    """Further partners, with which no ego is trained."""
-    coplayers: int | float = 0.5
-    """Agents of each world that partners drive in the egos' trainings, as `env.drive.coplayers`."""
-    runs: tuple[str, ...] = ()
-    """Names of the runs to train now; (): all."""
-    base: TrainConfig = field(default_factory=TrainConfig)
-    """The config of the runs, apart from what differs between them; `base.partners` says how partners drive."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("entropy_weights", "collision_rewards", "egos"):
-            _check(name, getattr(self, name), len(getattr(self, name)) > 0, "at least one number")
-        _check("egos", self.egos, min(self.egos) >= 1 and len(set(self.egos)) == len(self.egos),
-               "different numbers from 1 on")
-        _check("unseen", self.unseen, self.unseen >= 1, "1 or more")
-        _check("coplayers", self.coplayers, self.coplayers > 0, "above 0")
-        for name, given, empty in (("base.partners.checkpoints", self.base.partners.checkpoints, ()),
-                                   ("base.env.drive.coplayers", self.base.env.drive.coplayers, 0)):
-            _check(name, given, given == empty, f"{empty!r}: the population sets it")
-        known = members(self)
-        for name in self.runs:
-            _check("runs", name, name in known, f"some of {', '.join(map(repr, known))}")
+SEED_STRIDE = 1000
+"""Run i of a population has the seed `base.run.seed` * SEED_STRIDE + i: populations of other seeds share none."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +67,7 @@ def members(population: PopulationConfig) -> dict[str, Member]:
 
     def add(name: str, known: tuple[str, ...] = (), **parts: Any) -> None:
         run = {"folder": os.path.join(population.folder, name),
-               "seed": population.base.run.seed * SEEDS + len(found)}
+               "seed": population.base.run.seed * SEED_STRIDE + len(found)}
         found[name] = Member(population.base.changed(run=run, **parts), known)
 
     names = [f"partner_{number}" for number in range(1, max(population.egos) + population.unseen + 1)]
@@ -122,11 +86,14 @@ def members(population: PopulationConfig) -> dict[str, Member]:
 
 
 def manifest(population: PopulationConfig) -> dict[str, Any]:
-    """The runs as JSON data: `partners`, `unseen`, and `egos` with the partners of their trainings; `coplayers`."""
+    """The runs as JSON data: `partners`, `unseen`, and `egos` with the partners of their trainings; `coplayers`, and
+    `base`, the config that they share."""
     runs = members(population)
     partners = [name for name in runs if name.startswith("partner_")]
+    base = population.base.to_dict()
+    del base["run"]
     return {
-        "coplayers": population.coplayers,
+        "base": base, "coplayers": population.coplayers,
         "partners": {name: {"entropy_weight": runs[name].config.ppo.entropy_weight,
                             "collision": runs[name].config.env.drive.reward.collision,
                             "seed": runs[name].config.run.seed} for name in partners},
@@ -141,10 +108,16 @@ def train_population(population: PopulationConfig) -> None:
         ValueError: something in a config does not fit, or a partner of an ego is not trained yet.
         Interrupted: as from `baselines.ppo.train`.
     """
+    runs = members(population)
+    for name in population.runs:
+        if name not in runs:
+            raise ConfigError(f"runs has {name!r}; it must have some of {', '.join(map(repr, runs))}")
+    env = runs[f"ego_{population.egos[0]}"].config.env
+    with Batch(scenes_of(env), config=env.drive):  # checks the worlds of the egos before the partners are trained
+        pass
     folder = Path(population.folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_manifest(folder / MANIFEST, manifest(population))
-    runs = members(population)
     for name in population.runs or runs:
         member = runs[name]
         if is_finished(Path(member.config.run.folder)):
@@ -154,7 +127,7 @@ def train_population(population: PopulationConfig) -> None:
             if not is_finished(Path(runs[partner].config.run.folder)):
                 raise ConfigError(f"runs has {name!r}, whose partner {partner!r} is not trained yet; train it first")
         print(f"{name}: {member.config.run.folder}", flush=True)
-        train(replace(member.config, run=replace(member.config.run, resume=True)))
+        train(member.config.changed(run={"resume": True}))
 
 
 def write_manifest(path: Path, found: Mapping[str, Any]) -> None:
@@ -165,7 +138,8 @@ def write_manifest(path: Path, found: Mapping[str, Any]) -> None:
     """
     text = json.dumps(found, indent=1)
     if path.is_file() and path.read_text(encoding="utf-8") != text:
-        raise ConfigError(f"folder is {os.fspath(path.parent)!r}, which has another population; choose another folder")
+        raise ConfigError(f"folder is {os.fspath(path.parent)!r}, which has a population with another config; choose "
+                          "another folder")
     path.write_text(text, encoding="utf-8")
 
 
@@ -191,6 +165,8 @@ def main() -> None:
     except (ValueError, ImportError, OSError) as error:  # from config, files or loggers; the message is one sentence
         sys.exit(f"baselines.population: {error}")
     except Interrupted as error:
+        if str(error):
+            print(f"baselines.population: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
 
 

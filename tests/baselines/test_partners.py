@@ -308,7 +308,8 @@ def test_a_partner_is_read_once_for_each_time_it_was_written(tmp_path, trained):
     ({"observation": {"partners": 4}}, "was trained on other observations than those of this batch, since "
                                        "observation.partners is 4 and was 5 in the training"),
     ({"observation": {"view_radius_m": 30.0}}, "since observation.view_radius_m is 30.0 and was"),
-    ({"action_type": "multi_discrete"}, "was trained with actions whose type is 'discrete'; this batch has 'multi_discrete'"),
+    ({"action_type": "multi_discrete"}, "was trained with actions whose type is 'discrete'; this batch has "
+                                        "'multi_discrete'"),
     ({"max_trials": 3}, "'trial/index' has another scale")])
 def test_a_partner_with_other_observations_or_actions_is_refused(tmp_path, trained, drive, message):
     config = shared_config(tmp_path, trained).changed(env={"drive": drive})
