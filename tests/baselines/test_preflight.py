@@ -120,7 +120,7 @@ def test_the_command_inspects_a_checkpoint(tmp_path, monkeypatch, capsys):
     for wrong, sentence in ((["--agent", "99"], "agent is 99; it must be from 0 to 5"),
                             (["--steps", "-1"], "steps is -1; it must be 1 or more"),
                             (["--steps", "0"], "steps is 0; it must be 1 or more"),
-                            (["--out", result.checkpoint / "config.json"], "which exists and is no folder; it must be that of a folder")):
+                            (["--out", result.checkpoint / "config.json"], "which exists and is no folder")):
         code, _, errors = run_here(monkeypatch, capsys, inspection.main, *arguments, *wrong)
         assert code == 1 and sentence in errors
 
