@@ -28,7 +28,7 @@ from .adaptation.report import as_data, as_table, draw_scores, draw_training
 from .adaptation.scores import Scores, optimal_curves
 from .config import TrainConfig
 from .evaluate import Repeated, episode_records, values_of
-from .partners.loaded import beside
+from .partners.loaded import with_partners
 from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of, seeds_used
 from .tools.checkpoint import about, check_fits, checkpoint_at, checkpoints, load_policy
@@ -44,9 +44,9 @@ MAX_TABLE_COLUMNS = 1000
 """Characters in a line of a table: more than any table has."""
 
 
-def with_partners(runner: PolicyRunner, config: TrainConfig) -> MakeAct:
-    """A policy, and the partners of its training for the co-players, if it had any."""
-    return beside(runner, config.partners, runner.device, runner.policy.precision)
+def beside_partners(runner: PolicyRunner, config: TrainConfig) -> MakeAct:
+    """A policy with the partners of its training, if it had any."""
+    return with_partners(runner, config.partners, runner.device, runner.policy.precision)
 
 
 def scores_of(runners: Mapping[str, tuple[MakeAct, DriveConfig]], scenes: list[Scene], episodes: int,
@@ -72,7 +72,7 @@ def scores_in_training(paths: list[Path], scenes: list[Scene], episodes: int, se
     for path in paths:
         policy, config = load_policy(path, device)
         found = ablations(PolicyRunner(policy, device, deterministic))
-        runners = {name: (with_partners(found[name], config), config.env.drive) for name in IN_TRAINING}
+        runners = {name: (beside_partners(found[name], config), config.env.drive) for name in IN_TRAINING}
         points.append((about(path)["counters"]["agent_steps"], scores_of(runners, scenes, episodes, seed)))
     return points
 
@@ -136,7 +136,7 @@ def main() -> None:
                 raise ValueError(f"scenes has {len(held_out)} scene; it must have 2 or more, since `shuffled` needs "
                                  "agents in another one")
             full = PolicyRunner(policy, torch_device, deterministic)
-            runners = {name: (with_partners(runner, config), env.drive) for name, runner in ablations(full).items()}
+            runners = {name: (beside_partners(runner, config), env.drive) for name, runner in ablations(full).items()}
 
             # Further policies, each with the config of its training.
             paths = {"full": checkpoint}
@@ -144,7 +144,7 @@ def main() -> None:
                 other, of_other = load_policy(path, torch_device)
                 paths[name] = path
                 runner = PolicyRunner(other, torch_device, deterministic)
-                runners[name] = with_partners(runner, of_other), of_other.env.drive
+                runners[name] = beside_partners(runner, of_other), of_other.env.drive
             for name, path in paths.items():  # checks all scenes before any is played
                 with Batch(held_out, config=runners[name][1], seed=seed) as batch:
                     check_fits(path, batch)

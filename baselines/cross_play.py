@@ -25,10 +25,10 @@ import torch
 
 from drive_env import Batch
 
-from .adaptation.scores import Estimate, Scores
+from .adaptation.scores import Scores
 from .config import PartnerConfig
 from .evaluate import episode_records
-from .partners.loaded import beside, load_partners
+from .partners.loaded import load_partners, with_partners
 from .policy.runner import PolicyRunner
 from .population import MANIFEST
 from .rollout.batches import scenes_of, seeds_used
@@ -88,7 +88,7 @@ def scores_with(folder: Path, ego: str, partners: tuple[str, ...], coplayers: in
         check_fits(path, batch)
         load_partners(driven, batch, device, policy.precision)
     torch.manual_seed(seed)
-    together = beside(PolicyRunner(policy, device, deterministic), driven, device, policy.precision)
+    together = with_partners(PolicyRunner(policy, device, deterministic), driven, device, policy.precision)
     records = episode_records(together, scenes, drive, seed, episodes=episodes, worlds_at_once=WORLDS_AT_ONCE)
     return Scores(records[~records["coplayer"]], len(scenes))
 

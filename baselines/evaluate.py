@@ -33,7 +33,7 @@ from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
 
 from .adaptation.interventions import Blanked, Wiped, WipedAndBlanked
 from .config import EnvConfig, TrainConfig
-from .partners.loaded import beside
+from .partners.loaded import with_partners
 from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of
 from .tools.checkpoint import about, check_fits, checkpoint_at, load_policy
@@ -131,7 +131,7 @@ def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpo
     """
     def for_batch(batch: Batch, runner: PolicyRunner = runner) -> Act:
         check(batch)
-        return beside(runner, config.partners, runner.device, runner.policy.precision)(batch)
+        return with_partners(runner, config.partners, runner.device, runner.policy.precision)(batch)
 
     ablated = {name: partial(for_batch, runner=replace(runner, intervene=partial(kind, device=runner.device)))
                for name, kind in ABLATIONS.items() if runner.policy.has_memory}
@@ -176,7 +176,7 @@ def print_table(checkpoint: Path, chosen: tuple[tuple[str, ...], int | None, int
         check_fits(checkpoint, batch)
 
     # Both evaluations, as one table.
-    together = partial(beside, config=config.partners, device=torch_device, precision=policy.precision)
+    together = partial(with_partners, config=config.partners, device=torch_device, precision=policy.precision)
     trained = evaluate(together(PolicyRunner(policy, torch_device, deterministic)), all_scenes, changed.drive, seed)
     random = evaluate(together(policy_maker("random", seed)), all_scenes, changed.drive, seed)
     table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")

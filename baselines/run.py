@@ -19,7 +19,7 @@ from .adaptation.choices import Choices
 from .config import RunConfig, TrainConfig
 from .evaluate import evaluate
 from .evaluations import Evaluations, undisturbed
-from .partners.loaded import beside, described
+from .partners.loaded import described, with_partners
 from .policy.model import Policy
 from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of
@@ -261,8 +261,8 @@ class Run:
         choices = Choices()
         try:
             with self._undisturbed():
-                together = beside(choices.recorded(make_act), self.config.partners, self.ranks.device,
-                                  self._policy.precision)
+                together = with_partners(choices.recorded(make_act), self.config.partners, self.ranks.device,
+                                         self._policy.precision)
                 found = evaluate(together, self._evaluated, self.config.env.drive, self.config.run.seed,
                                  self.config.env.threads)
             metrics = with_counts(found | choices.entropies())

@@ -1,7 +1,7 @@
 """Which partner drives a co-player, and with which random numbers? Functions of seed, world, episode, agent and step.
 
-No draw depends on the other worlds of a batch or on earlier draws, so there is no state to store: a world has the same
-partners however worlds are spread over processes, and after a resume.
+No draw depends on the other worlds of a batch or on earlier draws: a world has the same partners however worlds are
+spread over processes, and after a resume, for which only the numbers of the episodes are stored.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def uniform(keys: Tensor, step: Tensor, numbers: int) -> Tensor:
     return ((words >> (32 - SHARE_BITS)).float() + 0.5) * 2.0**-SHARE_BITS
 
 
-class Roster:
+class Assignment:
     """Which partner drives each agent of a batch in its current episode.
 
     Args:
@@ -87,7 +87,7 @@ class Roster:
         return len(worlds) > 0
 
     def restore(self, episodes: npt.NDArray[np.int64]) -> None:
-        """Continues with the episodes of a saved roster, whose batch has been restored."""
+        """Continues with the episodes of a saved assignment, whose batch has been restored."""
         self.episodes[:] = episodes
         self._draw(np.arange(len(episodes)))
 
@@ -107,4 +107,4 @@ class Roster:
         coplayer = batch.coplayer.reshape(len(self.episodes), -1)[worlds]
         self.partner.reshape(len(self.episodes), -1)[worlds] = np.where(coplayer, chosen, -1)
         self.keys.reshape(len(self.episodes), -1, 2)[worlds] = np.stack(
-            [combined(of_world, NOISE + lane, agent) for lane in range(2)], -1)
+            [combined(of_world, NOISE + word, agent) for word in range(2)], -1)

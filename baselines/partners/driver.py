@@ -21,10 +21,11 @@ from ..config import PartnerConfig
 from ..policy.kv_cache import KVCache
 from ..policy.model import Policy
 from ..rollout.captured import CapturedFunction
-from .draws import Roster, uniform
+from .draws import Assignment, uniform
 
 SPARE_SHARE, SPARE_AGENTS = 0.25, 32
-"""Agents of a pass beyond the mean number that a partner drives; so few passes are a second one."""
+"""Agents of a pass beyond the mean number that a partner drives: a share of it and a number, so that a second pass is
+rare."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,13 @@ class PartnerDriver:
 
     Attributes:
         actions: (R, ...) in the format of the env; those of co-players are valid after `act`.
-        state: every tensor that the next actions depend on, by name, apart from `roster`.
+        state: every tensor that the next actions depend on, by name, apart from `assignment`.
     """
 
     def __init__(self, partners: Partners, batch: Batch, arrays: dict[str, Tensor], device: torch.device):
         self.partners, self.arrays, self.device = partners.of_run, arrays, device
         self.deterministic, self.forgets = partners.config.deterministic, partners.config.memory == "per_trial"
-        self._batch, self.roster = batch, Roster(batch, len(self.partners), partners.config.per_world)
+        self._batch, self.assignment = batch, Assignment(batch, len(self.partners), partners.config.per_world)
         agents, actor = batch.num_agents, self.partners[0].policy.actor
         zeros = partial(torch.zeros, device=device)
 
@@ -127,7 +128,7 @@ class PartnerDriver:
 
     def act(self) -> None:
         """Computes the actions of the co-players for the current observations; it is called once for each."""
-        if self.roster.advance():
+        if self.assignment.advance():
             self.list_agents()
         self._observe()
         for index, lists in enumerate(self._lists):
@@ -140,13 +141,15 @@ class PartnerDriver:
 
     def list_agents(self) -> None:
         """Lists the agents of each partner, after a draw."""
-        driven = [torch.from_numpy((self.roster.partner == index).nonzero()[0]) for index in range(len(self.partners))]
+        partner = torch.from_numpy(self.assignment.partner)
+        driven = [(partner == index).nonzero()[:, 0] for index in range(len(self.partners))]
         if self._host is None:
             self._lists = [[agents.to(self.device)] if len(agents) else [] for agents in driven]
-            self._keys.copy_(torch.from_numpy(self.roster.keys))
+            self._keys.copy_(torch.from_numpy(self.assignment.keys))
             return
+        # The last copy has ended: the host has waited for actions since.
         keys, lists = self._host.split([self._keys.numel(), self._list_block.numel()])
-        keys.copy_(torch.from_numpy(self.roster.keys).flatten())
+        keys.copy_(torch.from_numpy(self.assignment.keys).flatten())
         of_partner = lists.view(self._list_block.shape)
         for index, agents in enumerate(driven):
             size = of_partner.shape[2]
@@ -194,12 +197,12 @@ class PartnerDriver:
     def tensors(self) -> dict[str, Tensor]:
         """The state, episodes and the weights' hashes included, as a checkpoint has it."""
         hashes = [list(bytes.fromhex(partner.sha256)) for partner in self.partners]
-        return self.state | {"episodes": torch.from_numpy(self.roster.episodes),
+        return self.state | {"episodes": torch.from_numpy(self.assignment.episodes),
                              "weights": torch.tensor(hashes, dtype=torch.uint8)}
 
     def load(self, tensors: dict[str, Tensor]) -> None:
         """Continues from the state of another driver, whose batch has been restored."""
         for name, tensor in self.state.items():
             tensor.copy_(tensors[name])
-        self.roster.restore(tensors["episodes"].numpy())
+        self.assignment.restore(tensors["episodes"].numpy())
         self.list_agents()

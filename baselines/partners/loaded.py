@@ -75,7 +75,7 @@ def described(partners: Partners | None) -> dict[str, Any]:
         for one in partners.of_run]}
 
 
-def beside(make_act: MakeAct, config: PartnerConfig, device: torch.device, precision: str) -> MakeAct:
+def with_partners(make_act: MakeAct, config: PartnerConfig, device: torch.device, precision: str) -> MakeAct:
     """`make_act`, with the partners of a config for the co-players of a batch, if there are any.
 
     Its actions are in the form of `batch.actions`. The function raises a `ConfigError` for a batch whose observations

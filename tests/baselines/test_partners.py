@@ -18,9 +18,9 @@ from test_parity import gaps
 from baselines.config import ModelConfig, PartnerConfig, TrainConfig
 from baselines.evaluate import episode_records, evaluate, policy_of
 from baselines.partners import loaded
-from baselines.partners.draws import Roster, combined, uniform
+from baselines.partners.draws import Assignment, combined, uniform
 from baselines.partners.driver import Partner, PartnerDriver, Partners
-from baselines.partners.loaded import beside, load_partners
+from baselines.partners.loaded import load_partners, with_partners
 from baselines.policy.heads import DiscreteHead, GaussianHead
 from baselines.policy.runner import PolicyRunner
 from baselines.ppo import Learner, make_optimizer, train
@@ -72,12 +72,12 @@ def opened(num_worlds, episodes, partners=3, per_world=1, **choices):
     """The partners of all agents and the keys of their noise in each episode, (episodes, R) and (episodes, R, 2)."""
     drive = BUSY.drive.replace(coplayers=3, max_trials=1, trial_steps=2)
     with Batch(scenes_of(BUSY), num_worlds=num_worlds, config=drive, **choices) as batch:
-        roster = Roster(batch, partners, per_world)
+        assignment = Assignment(batch, partners, per_world)
         found = []
         batch.reset()
         while len(found) < episodes:
-            if roster.advance():
-                found.append((roster.partner.copy(), roster.keys.copy(), batch.coplayer.copy()))
+            if assignment.advance():
+                found.append((assignment.partner.copy(), assignment.keys.copy(), batch.coplayer.copy()))
             batch.step(np.zeros_like(batch.actions))
         return [np.array(one) for one in zip(*found)]
 
@@ -152,7 +152,7 @@ def test_a_partner_drives_as_its_policy_drives_alone():
             wanted = [act(batch) for act in alone]
             driver.act()
             for index in range(2):
-                acts = (driver.roster.partner == index) & ~batch.waits
+                acts = (driver.assignment.partner == index) & ~batch.waits
                 assert (driver.actions.numpy()[acts] == wanted[index][acts]).all()
                 driven[index] += acts.sum()
             batch.step(np.where(batch.coplayer, driver.actions.numpy(), 45))
@@ -345,8 +345,8 @@ def test_an_evaluation_of_a_checkpoint_has_the_partners_of_its_training(tmp_path
     policy = policy_of(tmp_path, "cpu")
     records = episode_records(policy.for_batch, scenes, drive)
     runner = PolicyRunner(result.policy, CPU)
-    with_partners = episode_records(beside(runner, config.partners, CPU, "float32"), scenes, drive)
-    assert (records == with_partners).all() and records["coplayer"].sum() == len(records) / 2
+    together = episode_records(with_partners(runner, config.partners, CPU, "float32"), scenes, drive)
+    assert (records == together).all() and records["coplayer"].sum() == len(records) / 2
     alone = episode_records(runner, scenes, drive)
     assert (alone["coplayer"] == records["coplayer"]).all() and (alone != records).any()
     logged = [line for line in result.lines if line["kind"] == "evaluation"][-1]

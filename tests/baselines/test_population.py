@@ -12,7 +12,7 @@ from small import run_here, tiny_config
 from baselines import cross_play, population
 from baselines.config import PopulationConfig
 from baselines.evaluate import episode_records
-from baselines.partners.loaded import beside
+from baselines.partners.loaded import with_partners
 from baselines.policy.runner import PolicyRunner
 from baselines.population import members, train_population
 from baselines.rollout.batches import scenes_of, seeds_used
@@ -154,7 +154,7 @@ def test_the_scores_are_those_of_the_egos_on_held_out_scenes(folder):
     policy, config = load_policy(newest(folder / "self_play"), CPU)
     partners = replace(config.partners, checkpoints=(str(folder / "partner_2"),))
     scenes = scenes_of(config.env.on_scenes(count=2), seeds_used(config.env))
-    records = episode_records(beside(PolicyRunner(policy, CPU), partners, CPU, "float32"), scenes,
+    records = episode_records(with_partners(PolicyRunner(policy, CPU), partners, CPU, "float32"), scenes,
                               config.env.drive.replace(coplayers=0.5), episodes=2)
     for trial in range(2):
         of_egos = records["score"][~records["coplayer"] & (records["trial"] == trial)]
