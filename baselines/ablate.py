@@ -21,11 +21,14 @@ import torch
 
 from drive_env import Batch, DriveConfig, Scene
 from drive_env.outputs import checked_folder
+from drive_env.policies import MakeAct
 
 from .adaptation.interventions import ablations
 from .adaptation.report import as_data, as_table, draw_scores, draw_training
 from .adaptation.scores import Scores, optimal_curves
+from .config import TrainConfig
 from .evaluate import Repeated, episode_records, values_of
+from .partners.loaded import with_partners
 from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of, seeds_used
 from .tools.checkpoint import about, check_fits, checkpoint_at, checkpoints, load_policy
@@ -41,13 +44,20 @@ MAX_TABLE_COLUMNS = 1000
 """Characters in a line of a table: more than any table has."""
 
 
-def scores_of(runners: Mapping[str, tuple[PolicyRunner, DriveConfig]], scenes: list[Scene], episodes: int,
+def beside_partners(runner: PolicyRunner, config: TrainConfig) -> MakeAct:
+    """A policy with the partners of its training, if it had any."""
+    return with_partners(runner, config.partners, runner.device, runner.policy.precision)
+
+
+def scores_of(runners: Mapping[str, tuple[MakeAct, DriveConfig]], scenes: list[Scene], episodes: int,
               seed: int) -> dict[str, Scores]:
-    """The scores of each policy, by name, in the same episodes of every scene and with the same random numbers."""
+    """The scores of each policy, by name, in the same episodes of every scene and with the same random numbers; those
+    of co-players do not count."""
     found = {}
     for name, (runner, drive) in runners.items():
         torch.manual_seed(seed)
-        found[name] = Scores(episode_records(runner, scenes, drive, seed, episodes=episodes), len(scenes))
+        records = episode_records(runner, scenes, drive, seed, episodes=episodes)
+        found[name] = Scores(records[~records["coplayer"]], len(scenes))
     return found
 
 
@@ -62,7 +72,7 @@ def scores_in_training(paths: list[Path], scenes: list[Scene], episodes: int, se
     for path in paths:
         policy, config = load_policy(path, device)
         found = ablations(PolicyRunner(policy, device, deterministic))
-        runners = {name: (found[name], config.env.drive) for name in IN_TRAINING}
+        runners = {name: (beside_partners(found[name], config), config.env.drive) for name in IN_TRAINING}
         points.append((about(path)["counters"]["agent_steps"], scores_of(runners, scenes, episodes, seed)))
     return points
 
@@ -126,14 +136,15 @@ def main() -> None:
                 raise ValueError(f"scenes has {len(held_out)} scene; it must have 2 or more, since `shuffled` needs "
                                  "agents in another one")
             full = PolicyRunner(policy, torch_device, deterministic)
-            runners = {name: (runner, env.drive) for name, runner in ablations(full).items()}
+            runners = {name: (beside_partners(runner, config), env.drive) for name, runner in ablations(full).items()}
 
             # Further policies, each with the config of its training.
             paths = {"full": checkpoint}
             for name, path in compared_checkpoints(values_of(compare), runners).items():
                 other, of_other = load_policy(path, torch_device)
                 paths[name] = path
-                runners[name] = PolicyRunner(other, torch_device, deterministic), of_other.env.drive
+                runner = PolicyRunner(other, torch_device, deterministic)
+                runners[name] = beside_partners(runner, of_other), of_other.env.drive
             for name, path in paths.items():  # checks all scenes before any is played
                 with Batch(held_out, config=runners[name][1], seed=seed) as batch:
                     check_fits(path, batch)

@@ -169,6 +169,28 @@ class ModelConfig(_Plain):
 
 
 @dataclass(frozen=True)
+class PartnerConfig(_Plain):
+    """The partners: frozen policies that drive the co-players of `env.drive.coplayers`."""
+
+    checkpoints: tuple[str, ...] = ()
+    """Folders of checkpoints, or of runs for their newest ones. Each co-player is driven by one of them, drawn per
+    episode. None at all: the policy in training drives the co-players, too."""
+    per_world: int = 1
+    """The most partners that drive in one world; their number, 1 or more, is drawn per episode."""
+    memory: Literal["kept", "per_trial"] = "kept"
+    """kept: a partner remembers the earlier trials of an episode; per_trial: it forgets them, and its trial features
+    are those of a first trial, so that it plays every trial alike."""
+    deterministic: bool = False
+    """Whether partners take their most probable actions, instead of samples."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        most = len(self.checkpoints)
+        _check("per_world", self.per_world, self.per_world >= 1 and (not most or self.per_world <= most),
+               f"from 1 to {most}, the number of partners.checkpoints" if most else "1 or more")
+
+
+@dataclass(frozen=True)
 class PPOConfig(_Plain):
     """The algorithm (Schulman et al. 2017)."""
 
@@ -312,6 +334,7 @@ class TrainConfig(_Plain):
 
     env: EnvConfig = field(default_factory=EnvConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
+    partners: PartnerConfig = field(default_factory=PartnerConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
@@ -321,6 +344,8 @@ class TrainConfig(_Plain):
         informs = drive.critic_observations and drive.observation.goal_reveal_s is not None
         _check("informed_weight", self.ppo.informed_weight, self.ppo.informed_weight == 0 or informs,
                "0 unless env.drive has critic_observations and hides the goal (observation.goal_reveal_s)")
+        _check("checkpoints", self.partners.checkpoints, not self.partners.checkpoints or drive.coplayers > 0,
+               "empty unless env.drive.coplayers is above 0: partners drive co-players")
 
     def changed(self, /, **parts: dict) -> TrainConfig:
         """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.
@@ -342,6 +367,42 @@ class TrainConfig(_Plain):
             ConfigError: there is no such field, or a value does not fit.
         """
         return _changed("config", TrainConfig(), found)
+
+
+@dataclass(frozen=True)
+class PopulationConfig(_Plain):
+    """The runs of a population (population.py): partners, and egos that are trained among them."""
+
+    folder: str = "runs/population"
+    """Each run has a folder in it."""
+    entropy_weights: tuple[float, ...] = (0.003, 0.02)
+    """Of the partners' trainings; partners take the combinations of these weights and rewards in turn."""
+    collision_rewards: tuple[float, ...] = (-0.2, -1.0)
+    """Rewards of a collision in the partners' trainings."""
+    egos: tuple[int, ...] = (2, 4)
+    """One ego for each entry, trained with as many partners, the first ones."""
+    unseen: int = 2
+    """Further partners, with which no ego is trained."""
+    coplayers: int | float = 0.5
+    """Agents of each world that partners drive in the egos' trainings, as `env.drive.coplayers`."""
+    runs: tuple[str, ...] = ()
+    """Names of the runs to train now; (): all."""
+    base: TrainConfig = field(default_factory=TrainConfig)
+    """The config of the runs, apart from what differs between them; `base.partners` says how partners drive."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("entropy_weights", "collision_rewards", "egos"):
+            _check(name, getattr(self, name), len(getattr(self, name)) > 0, "at least one number")
+        _check("egos", self.egos, min(self.egos) >= 1 and len(set(self.egos)) == len(self.egos),
+               "different numbers from 1 on")
+        _check("unseen", self.unseen, self.unseen >= 1, "1 or more")
+        _check("coplayers", self.coplayers, self.coplayers > 0, "above 0")
+        base = self.base
+        for name, value, unset in (("base.partners.checkpoints", base.partners.checkpoints, ()),
+                                   ("base.env.drive.coplayers", base.env.drive.coplayers, 0)):
+            _check(name, value, value == unset, f"{unset!r}: the population sets it")
+        _check("base.run.overwrite", base.run.overwrite, not base.run.overwrite, "False: runs are resumed")
 
 
 def _changed(name: str, config, changes: Mapping[str, Any]):

@@ -32,7 +32,8 @@ from drive_env.evaluation import first_episodes
 from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
 
 from .adaptation.interventions import Blanked, Wiped, WipedAndBlanked
-from .config import EnvConfig
+from .config import EnvConfig, TrainConfig
+from .partners.loaded import with_partners
 from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of
 from .tools.checkpoint import about, check_fits, checkpoint_at, load_policy
@@ -66,13 +67,13 @@ def evaluate(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: i
 
 
 def episode_records(make_act: MakeAct, scenes: list[Scene], drive: DriveConfig, seed: int = 0, threads: int = 0,
-                    episodes: int = 1) -> np.ndarray:
+                    episodes: int = 1, worlds_at_once: int | None = None) -> np.ndarray:
     """The trial records of `episodes` episodes of every scene; agents and scenes are numbered through all batches.
 
     Each episode is that of a world of its own. World w of a batch of n scenes plays scene (w + k) mod n, with a
     constant k, so the next world has another scene. No batch has a single scene unless `scenes` has only one.
     """
-    records, agents, scenes_at_once = [], 0, max(WORLDS_AT_ONCE // episodes, 2)
+    records, agents, scenes_at_once = [], 0, max((worlds_at_once or WORLDS_AT_ONCE) // episodes, 2)
     starts = list(range(0, len(scenes), scenes_at_once))
     if len(starts) > 1 and starts[-1] == len(scenes) - 1:
         starts.pop()  # the last batch would have one scene
@@ -115,25 +116,26 @@ def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    return trained_policy(runner, check, identity, config.env)
+    return trained_policy(runner, check, identity, config)
 
 
 def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpoint: Mapping[str, Any],
-                   env: EnvConfig) -> TrainedPolicy:
-    """A policy of the trainer, as evaluators accept it, with its `ABLATIONS` if it has a memory.
+                   config: TrainConfig) -> TrainedPolicy:
+    """A policy of the trainer, as evaluators accept it, with its `ABLATIONS` if it has a memory. In worlds with
+    co-players, these are driven by the partners of the training, if it had any.
 
     Args:
         runner: the policy, without intervention.
         check: raises a `ConfigError` if the policy does not fit a batch.
-        checkpoint: path, sha256, update and steps. env: of the training.
+        checkpoint: path, sha256, update and steps. config: of the training.
     """
     def for_batch(batch: Batch, runner: PolicyRunner = runner) -> Act:
         check(batch)
-        return runner(batch)
+        return with_partners(runner, config.partners, runner.device, runner.policy.precision)(batch)
 
     ablated = {name: partial(for_batch, runner=replace(runner, intervene=partial(kind, device=runner.device)))
                for name, kind in ABLATIONS.items() if runner.policy.has_memory}
-    return TrainedPolicy(for_batch, checkpoint, env.drive, scene_settings(env), ablated)
+    return TrainedPolicy(for_batch, checkpoint, config.env.drive, scene_settings(config.env), ablated)
 
 
 def identity_of(path: str | Path, sha256: str, counters: Mapping[str, int]) -> dict[str, Any]:
@@ -174,8 +176,9 @@ def print_table(checkpoint: Path, chosen: tuple[tuple[str, ...], int | None, int
         check_fits(checkpoint, batch)
 
     # Both evaluations, as one table.
-    trained = evaluate(PolicyRunner(policy, torch_device, deterministic), all_scenes, changed.drive, seed)
-    random = evaluate(policy_maker("random", seed), all_scenes, changed.drive, seed)
+    together = partial(with_partners, config=config.partners, device=torch_device, precision=policy.precision)
+    trained = evaluate(together(PolicyRunner(policy, torch_device, deterministic)), all_scenes, changed.drive, seed)
+    random = evaluate(together(policy_maker("random", seed)), all_scenes, changed.drive, seed)
     table = Table(title=f"{checkpoint.name} on {len(all_scenes)} scenes")
     for column in ("metric", "policy", "random policy", "n"):
         table.add_column(column, justify="left" if column == "metric" else "right")

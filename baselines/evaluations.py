@@ -89,7 +89,7 @@ class Evaluations:
         """
         identity = identity_of(self._config.run.folder, weights_sha256(self._policy), counters)
         trained = trained_policy(PolicyRunner(self._policy, self._device), partial(check_like, self._batch), identity,
-                                 self._config.env)
+                                 self._config)
         return self._manager.maybe_run(counters["update"], trained, checkpoint, force)
 
     def films_of(self, evaluated: Evaluated) -> dict[str, Path]:

@@ -17,6 +17,8 @@ What differs from CleanRL's PPO, and why:
   many steps they mask.
 * The value loss is not clipped: clipping did not help in large comparisons (Andrychowicz et al. 2021).
 * `target_kl` is compared with the mean over an epoch's minibatches instead of the last one's KL, which is noisier.
+* Frozen partners can drive a part of the agents, the co-players; their steps are no tokens and count nowhere
+  (partners/).
 * The learning rate is annealed over agent-steps, since the number of updates depends on how long agents wait.
 * With several ranks the config is global: its numbers, and all sums and counts, are over all ranks (tools/dist.py).
 """
@@ -44,6 +46,7 @@ from .config import PPOConfig, TrainConfig
 from .gae import advantages
 from .informed import goal_columns, with_goal
 from .losses import Losses, normalised, normalised_by_trial, ppo_losses, sums_by_bin
+from .partners.loaded import load_partners
 from .policy.model import Policy
 from .rollout.batches import open_batches
 from .rollout.buffer import RolloutBuffer
@@ -82,11 +85,13 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
                                                config.ppo.informed_weight > 0)
         policy = make_policy(config, batches[0], run.ranks)
         optimizer = make_optimizer(policy, config.ppo)
+        partners = load_partners(config.partners, batches[0], run.ranks.device, policy.precision,
+                                 compiles(config, run.ranks.device))
         # All ranks have the same weights, and from here on random numbers of their own.
         torch.manual_seed(run.seed + RANK_SEED_STRIDE * run.ranks.rank)
         collector = Collector(batches, device_buffers, policy, config.ppo.rollout_steps,
                               keep_history=config.ppo.recompute_context,
-                              noise_correlation=config.ppo.noise_correlation)
+                              noise_correlation=config.ppo.noise_correlation, partners=partners)
         learner = Learner(policy, optimizer, config.ppo, run.ranks, collector)
         run.begin(policy, optimizer, collector)
         while not run.done:
@@ -142,6 +147,8 @@ class Learner:
                                         config.gamma_trial, config.time_limits)
         normal, statistics = self.normalise(advantage, buffer)
         metrics = rollout_metrics(buffer, returns, self.max_trials, ranks) | statistics
+        if self.collector.partners:
+            metrics["partner_steps"] = ranks.sum((buffer.partner & ~buffer.invalid).sum())
 
         # Epochs over minibatches of agents.
         order, counts = self.shuffle(buffer)
@@ -158,7 +165,9 @@ class Learner:
         self.stopwatch.lap("learn")
         if not all(torch.isfinite(torch.tensor([logged[name] for name in ("policy_loss", "value_loss", "grad_norm")]))):
             raise FloatingPointError(f"a loss of update {counters['update']} is not finite: {logged}")
-        return logged | self._env_metrics() | self._times(agent_steps, env_steps, time.perf_counter() - start)
+        steps = {"agent": agent_steps, "env": env_steps} | (
+            {"partner": logged["partner_steps"]} if self.collector.partners else {})
+        return logged | self._env_metrics() | self._times(steps, time.perf_counter() - start)
 
     def normalise(self, advantage: Tensor, buffer: RolloutBuffer) -> tuple[Tensor, dict[str, Tensor]]:
         """Normalised advantages, and the statistics before; where an episode has several trials, of each trial too."""
@@ -275,14 +284,14 @@ class Learner:
         """The env's metrics over this rank's worlds, each with the number of agents it is the mean of."""
         return with_counts(join_metrics([batch.metrics() for batch in self.collector.batches]))
 
-    def _times(self, agent_steps: int, env_steps: int, seconds: float) -> dict[str, float]:
-        """Rates, and the share of each part in the time of the update."""
+    def _times(self, steps: dict[str, float], seconds: float) -> dict[str, float]:
+        """Rates, by what is counted, and the share of each part in the time of the update."""
         spent = self.stopwatch.take()
         for group in self.collector.groups:
             for name, value in group.seconds.items():
                 spent[name] = spent.get(name, 0.0) + value
                 group.seconds[name] = 0.0
-        return {"agent_steps_per_s": agent_steps / seconds, "env_steps_per_s": env_steps / seconds,
+        return {**{f"{name}_steps_per_s": count / seconds for name, count in steps.items()},
                 **{f"time_{name}": value / seconds for name, value in spent.items()}}
 
 

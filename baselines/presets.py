@@ -126,9 +126,22 @@ def _phases(name: str, generator: str, drive: DriveConfig) -> dict[str, TrainCon
     return {f"{name}_known": known, f"{name}_mixed": mixed, name: task}
 
 
+PARTNERS_INTERSECTION = TrainConfig(
+    env=EnvConfig(
+        scenes=("intersection",), scene_count=256, scene_agents=4,
+        scene_parameters={"lanes": 1, "arm_length_m": 40.0}, num_worlds=1024,
+        drive=DriveConfig(
+            dt_s=0.2, max_trials=2, trial_steps=60, goal_radius_m=4.0, observation={"partners": 3, "roads": 32},
+            reward=RewardConfig(collision=-0.5, offroad=-0.5, progress_per_m=0.05))),
+    model=ModelConfig(width=64, heads=2, object_width=32, context=120),
+    ppo=PPOConfig(agent_steps=20_000_000, minibatches=8, gamma=0.99, learning_rate=1e-3, entropy_weight=0.005),
+    run=RunConfig(folder="runs/partners_intersection", evaluate_updates=0))
+"""Four cars meet at a junction without signs, twice: who goes first is a convention. It is the preset of
+`baselines.population`, whose partners have conventions of their own."""
+
 PRESETS = {"default": DEFAULT, "town": TOWN, "small": SMALL,
            "generalist_fast": GENERALIST_FAST, "generalist": GENERALIST,
-           "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
+           "partners_intersection": PARTNERS_INTERSECTION, "hidden_exit_shown": HIDDEN_EXIT_SHOWN,
            "hidden_exit_mixed": HIDDEN_EXIT_MIXED, "hidden_exit": HIDDEN_EXIT,
            **_phases("gates", "gates", gates(seeds=[0]).config),
            **_phases("occluded_crossing", "occluded", occluded_crossing(seeds=[0]).config),

@@ -19,6 +19,7 @@ from .adaptation.choices import Choices
 from .config import RunConfig, TrainConfig
 from .evaluate import evaluate
 from .evaluations import Evaluations, undisturbed
+from .partners.loaded import described, with_partners
 from .policy.model import Policy
 from .policy.runner import PolicyRunner
 from .rollout.batches import scenes_of
@@ -138,7 +139,7 @@ class Run:
         self._log = Log(Path(run.folder), not self.ranks.is_main, self.counters["update"], run.tensorboard, run.wandb,
                         self._share_done if run.progress else None, self.config.to_dict(), self._claim.check,
                         {"project": run.wandb_project, "name": run.wandb_name})
-        self._log.write("start", self.counters, provenance(self.ranks) | about)
+        self._log.write("start", self.counters, provenance(self.ranks) | about | described(collector.partners))
         for sentence in filter(None, sentences if self.ranks.is_main else []):
             report(sentence)
         if run.best_metric:
@@ -260,8 +261,10 @@ class Run:
         choices = Choices()
         try:
             with self._undisturbed():
-                found = evaluate(choices.recorded(make_act), self._evaluated, self.config.env.drive,
-                                 self.config.run.seed, self.config.env.threads)
+                together = with_partners(choices.recorded(make_act), self.config.partners, self.ranks.device,
+                                         self._policy.precision)
+                found = evaluate(together, self._evaluated, self.config.env.drive, self.config.run.seed,
+                                 self.config.env.threads)
             metrics = with_counts(found | choices.entropies())
         except Exception as error:  # noqa: BLE001  no failure of an evaluation may end the training
             metrics = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}

@@ -29,7 +29,7 @@ class Choices:
 
             def recorded_act(batch: Batch) -> np.ndarray:
                 np.add(episodes, batch.first, out=episodes)
-                agents = np.flatnonzero(~batch.waits & (episodes == 1))
+                agents = np.flatnonzero(~batch.waits & (episodes == 1) & ~(batch.config.coplayers and batch.coplayer))
                 observed = batch.observations[agents].astype(np.float64)
                 distance = np.where(observed[:, kind.slice] > 0,
                                     np.hypot(observed[:, x.slice], observed[:, y.slice]), np.inf)

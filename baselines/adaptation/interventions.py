@@ -30,12 +30,17 @@ CURRENT = "trial/reward"
 
 
 class TrialFeatures:
-    """Reads and replaces the trial features of the observations of a batch."""
+    """Reads and replaces the trial features of the observations of a batch.
+
+    Attributes:
+        count: F, how many there are.
+    """
 
     def __init__(self, batch: Batch, device: torch.device):
         features = {name: feature for name, feature in batch.observation_layout().items() if name.startswith("trial/")}
         self._offsets = torch.tensor([feature.offset for feature in features.values()], device=device)
         self._is_fixed = torch.tensor([name != CURRENT for name in features], device=device)
+        self.count = len(features)
 
     def read(self, observations: Tensor) -> Tensor:
         """(R, F), a copy."""

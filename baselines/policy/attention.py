@@ -17,19 +17,20 @@ except ImportError:
     ring_attention = segment_attention = None
 
 
-def attend_ring(q: Tensor, k: Tensor, v: Tensor, slot: Tensor, length: Tensor) -> Tensor:
+def attend_ring(q: Tensor, k: Tensor, v: Tensor, slot: Tensor, length: Tensor, rows: Tensor | None = None) -> Tensor:
     """One step: every agent attends to its own slot and to the `length` slots before it.
 
     Args:
         q: (R, H, D). k, v: (R, K, S, D), those of the step already written.
         slot: (R,) slot of the step. length: (R,) below S.
+        rows: (R,) the row of `k` and `v` of each agent, if they have others, too; None: they are in order.
 
     Returns:
         (R, H, D), of q's type.
     """
     if q.is_cuda and ring_attention is not None and ring_attention.fits(q, k):
-        return ring_attention.attend_ring(q, k, v, slot, length)
-    return attend_ring_reference(q, k, v, slot, length)
+        return ring_attention.attend_ring(q, k, v, slot, length, rows)
+    return attend_ring_reference(q, k, v, slot, length, rows)
 
 
 def attend_segment(q: Tensor, k: Tensor, v: Tensor, prefix: Prefix, layer: int, mask: AttentionMask) -> Tensor:
@@ -46,8 +47,10 @@ def attend_segment(q: Tensor, k: Tensor, v: Tensor, prefix: Prefix, layer: int, 
     return attend_segment_reference(q, k, v, prefix, layer, mask)
 
 
-def attend_ring_reference(q: Tensor, k: Tensor, v: Tensor, slot: Tensor, length: Tensor) -> Tensor:
+def attend_ring_reference(q: Tensor, k: Tensor, v: Tensor, slot: Tensor, length: Tensor,
+                          rows: Tensor | None = None) -> Tensor:
     """`attend_ring` in plain PyTorch, for every device."""
+    k, v = (k, v) if rows is None else (k[rows], v[rows])
     slots = k.shape[2]
     age = (slot[:, None] - torch.arange(slots, device=slot.device)) % slots  # 0 is the step itself
     return _softmax_average(q[:, :, None], k, v, (age <= length[:, None])[:, None, None])[:, :, 0]

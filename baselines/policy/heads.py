@@ -71,6 +71,12 @@ class DiscreteHead(nn.Module):
         """
         return self.mode(logits + (self.noise(logits) if noise is None else noise))
 
+    def quantile(self, logits: Tensor, shares: Tensor) -> Tensor:
+        """The actions at which the cumulative probabilities of the components exceed `shares`, (..., components) from 0
+        to 1: samples where the shares are uniform."""
+        return torch.stack([_quantile(part, share) for part, share in zip(
+            logits.split(self.sizes, -1), shares.unsqueeze(-1).unbind(-2))], -1)
+
     def mode(self, logits: Tensor) -> Tensor:
         """The most probable actions."""
         return torch.stack([part.argmax(-1) for part in logits.split(self.sizes, -1)], -1)
@@ -95,6 +101,12 @@ class DiscreteHead(nn.Module):
     def to_env(self, actions: Tensor) -> Tensor:
         """Actions in the shape that the env expects."""
         return actions[..., 0] if self.components == 1 else actions
+
+
+def _quantile(logits: Tensor, share: Tensor) -> Tensor:
+    """(...) the first index whose cumulative probability is above `share`, (..., 1)."""
+    cumulative = logits.exp().cumsum(-1)
+    return (cumulative[..., :-1] <= share * cumulative[..., -1:]).sum(-1)
 
 
 class GaussianHead(nn.Module):
@@ -129,6 +141,10 @@ class GaussianHead(nn.Module):
         """The mean plus `noise`, which is drawn here if it is None, in standard deviations."""
         mean, log_std = parameters.chunk(2, -1)
         return mean + (self.noise(parameters) if noise is None else noise) * log_std.exp()
+
+    def quantile(self, parameters: Tensor, shares: Tensor) -> Tensor:
+        """`shares` are above 0 and below 1."""
+        return self.sample(parameters, torch.special.ndtri(shares))
 
     def mode(self, parameters: Tensor) -> Tensor:
         return parameters.chunk(2, -1)[0]

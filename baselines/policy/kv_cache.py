@@ -114,6 +114,8 @@ class KVCache:
         self.position = torch.zeros(agents, dtype=torch.int64, device=device)
         """(R,) tokens of the episode so far."""
         self._index = torch.arange(agents, device=device)
+        self.rows: Tensor | None = None
+        """The rows of `keys` and `values` that belong to the agents of a step; None: all, in order."""
 
     def select(self, agents: slice) -> KVCache:
         """A view of some agents."""
@@ -121,8 +123,12 @@ class KVCache:
         view.context, view.slots = self.context, self.slots
         view.keys, view.values = self.keys[:, agents], self.values[:, agents]
         view.written, view.position = self.written[agents], self.position[agents]
-        view._index = self._index[: len(view.written)]
+        view._index, view.rows = self._index[: len(view.written)], None
         return view
+
+    def at(self, rows: Tensor) -> CacheRows:
+        """The same cache for a step of some agents, (n,) indices, in their order."""
+        return CacheRows(self, rows)
 
     def reset(self, first: Tensor) -> None:
         """Drops the context of agents whose observation opens an episode; call it before that observation is used."""
@@ -151,3 +157,27 @@ class KVCache:
     def prefix(self, agents: Tensor, written: Tensor, position: Tensor) -> Prefix:
         """The prefix of some agents at the time when their counters had these values. Nothing is copied."""
         return Prefix(self.keys, self.values, agents, written, position, self.context - 1)
+
+
+class CacheRows:
+    """What a step of some agents reads and changes of the cache of many; an index may occur twice.
+
+    Args:
+        cache: of all agents. rows: (n,) indices of the agents.
+    """
+
+    def __init__(self, cache: KVCache, rows: Tensor):
+        self.rows, self._cache = rows, cache
+        self.keys, self.values = cache.keys, cache.values
+        self.position, self._written = cache.position[rows], cache.written[rows]
+        self.slot, self.length = self._written % cache.slots, self.position.clamp(max=cache.context - 1)
+
+    def write(self, layer: int, keys: Tensor, values: Tensor) -> None:
+        """As `KVCache.write`."""
+        self.keys[layer][self.rows, :, self.slot] = keys
+        self.values[layer][self.rows, :, self.slot] = values
+
+    def advance(self, valid_token: Tensor) -> None:
+        """As `KVCache.advance`; the last call for these rows."""
+        self._cache.written.index_copy_(0, self.rows, self._written + valid_token)
+        self._cache.position.index_copy_(0, self.rows, self.position + valid_token)

@@ -19,7 +19,7 @@ from drive_env.trained import ROTARY_BASE, SetBlock
 from ..config import ModelConfig
 from .attention import attend_ring, attend_segment
 from .heads import action_head
-from .kv_cache import KVCache, Prefix, attention_mask
+from .kv_cache import CacheRows, KVCache, Prefix, attention_mask
 
 OWN_BLOCKS = ("ego", "trial")
 """Blocks of an observation that describe the agent itself; every other block is a set of slots."""
@@ -218,7 +218,8 @@ class Policy(nn.Module):
 
         return self._compute(observations, previous_actions, mask.position, attend)
 
-    def step(self, observations: Tensor, previous_actions: Tensor, valid_token: Tensor | None, cache: KVCache,
+    def step(self, observations: Tensor, previous_actions: Tensor, valid_token: Tensor | None,
+             cache: KVCache | CacheRows,
              on_query: Callable[[Tensor, int, Tensor, Tensor], None] | None = None) -> tuple[Tensor, Tensor]:
         """One step of R agents against the KV cache.
 
@@ -236,7 +237,7 @@ class Policy(nn.Module):
             cache.write(layer, k[:, 0], v[:, 0])
             if on_query is not None:
                 on_query(q[:, 0], layer, slot, length)
-            return attend_ring(q[:, 0], cache.keys[layer], cache.values[layer], slot, length)[:, None]
+            return attend_ring(q[:, 0], cache.keys[layer], cache.values[layer], slot, length, cache.rows)[:, None]
 
         parameters, value = self._compute(observations[:, None], previous_actions[:, None], cache.position[:, None],
                                           attend)

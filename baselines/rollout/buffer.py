@@ -24,6 +24,8 @@ class RolloutBuffer:
     trial_index: Tensor
     steps_left: Tensor
     """(R, T) steps until the time limit of the trial."""
+    partner: Tensor
+    """(R, T) a partner drives the agent: its steps are no tokens of the policy."""
     goal: Tensor
     """(R, T, G) the goal's features, hidden or not (informed.py); G is 0 where nothing reads them."""
 
@@ -38,7 +40,7 @@ class RolloutBuffer:
     invalid: Tensor
     """(R, T) the channel `invalid_step`."""
     coplayer: Tensor
-    """(R, T) a co-player acted: its steps are tokens, and count in no loss."""
+    """(R, T) a co-player acted: its steps count in no loss."""
     terminations: Tensor
     truncations: Tensor
     truncation: Tensor
@@ -59,8 +61,8 @@ class RolloutBuffer:
               action_dtype: torch.dtype, goal_features: int = 0) -> RolloutBuffer:
         """A buffer of zeros for observations of the type, width and device of `observations`, (any, O)."""
         types = {name: torch.bool for name in (
-            "first", "waits", "invalid", "coplayer", "terminations", "truncations", "truncation", "trial_ended",
-            "last_waits", "last_first")}
+            "first", "waits", "partner", "invalid", "coplayer", "terminations", "truncations", "truncation",
+            "trial_ended", "last_waits", "last_first")}
         types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_written": torch.int64,
                   "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype,
                   "observations": observations.dtype}
@@ -77,8 +79,8 @@ class RolloutBuffer:
 
     @property
     def valid_token(self) -> Tensor:
-        """(R, T) steps whose keys and values stay in the KV cache: the agent acts on the observation."""
-        return ~self.waits
+        """(R, T) steps whose keys and values stay in the KV cache: the agent acts on the observation by the policy."""
+        return ~(self.waits | self.partner)
 
     @property
     def loss_mask(self) -> Tensor:
@@ -93,5 +95,6 @@ class RolloutBuffer:
         return self.loss_mask | after_truncation
 
     def steps(self) -> Steps:
-        """The part that advantages are computed from."""
-        return Steps(**{name: getattr(self, name) for name in Steps._fields})
+        """The part that advantages are computed from: the steps of partners are invalid."""
+        found = Steps(**{name: getattr(self, name) for name in Steps._fields})
+        return found._replace(invalid=self.invalid | self.partner)

@@ -9,6 +9,7 @@ from torch import Tensor
 from drive_env import Batch
 
 from ..informed import GOAL_FEATURES
+from ..partners.driver import Partners
 from ..policy.model import Policy
 from .buffer import RolloutBuffer
 from .device_buffers import DeviceBuffers
@@ -29,17 +30,19 @@ class Collector:
         staggered: start the first trials at different ages, so that time limits are spread over steps.
         keep_history: store what `recompute_context` needs.
         noise_correlation: of the noise by which consecutive actions of an agent are sampled (noise.py).
+        partners: that drive the co-players; None: the policy does.
 
     Raises:
         ValueError: a batch has another `restart`.
     """
 
     def __init__(self, batches: list[Batch], device_buffers: list[DeviceBuffers], policy: Policy, rollout_steps: int,
-                 staggered: bool = True, keep_history: bool = False, noise_correlation: float = 0.0):
+                 staggered: bool = True, keep_history: bool = False, noise_correlation: float = 0.0,
+                 partners: Partners | None = None):
         # The KV cache and the buffer of all agents.
         device, observations = device_buffers[0].device, device_buffers[0].arrays["observations"]
         self.batches, self.policy, self.rollout_steps = batches, policy, rollout_steps
-        self.noise_correlation = noise_correlation
+        self.noise_correlation, self.partners = noise_correlation, partners
         num_agents = sum(batch.num_agents for batch in batches)
         self.cache = policy.make_cache(num_agents, rollout_steps, device)
         goal_features = len(GOAL_FEATURES) if "critic_observations" in device_buffers[0].arrays else 0
@@ -61,7 +64,7 @@ class Collector:
             noise = CorrelatedNoise(noise_correlation, batch.num_agents, policy.actor.noise_size,
                                     device) if noise_correlation else None
             self.groups.append(EnvGroup(batch, buffers, policy, self.cache.select(agents), self.buffer.select(agents),
-                                        ages, noise))
+                                        ages, noise, partners))
         for group in self.groups:
             group.capture()
 
@@ -95,7 +98,9 @@ class Collector:
         """Everything that the next rollout depends on, except weights and random numbers."""
         batches = {f"batch{index}/{name}": torch.from_numpy(array) for index, batch in enumerate(self.batches)
                    for name, array in batch.state_dict().items()}
-        return self._tensors() | batches
+        partners = {f"group{index}.partners.{name}": tensor for index, group in enumerate(self.groups)
+                    if group.partners for name, tensor in group.partners.tensors().items()}
+        return self._tensors() | partners | batches
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Continues bit for bit from another collector's state.
@@ -113,6 +118,11 @@ class Collector:
             group.device_buffers.upload()
         for name, tensor in self._tensors().items():
             tensor.copy_(state[name])
+        for index, group in enumerate(self.groups):
+            if group.partners:
+                prefix = f"group{index}.partners."
+                group.partners.load({name.removeprefix(prefix): tensor for name, tensor in state.items()
+                                     if name.startswith(prefix)})
 
     def _tensors(self) -> dict[str, Tensor]:
         """The state outside the batches: KV cache, history, previous actions, clocks and correlated noise."""

@@ -6,7 +6,6 @@ On a GPU, `infer` and `store` are captured CUDA graphs: nothing is allocated, an
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -15,44 +14,13 @@ from torch import Tensor
 from drive_env import Batch
 
 from ..informed import goal_columns
+from ..partners.driver import PartnerDriver, Partners
 from ..policy.kv_cache import KVCache
 from ..policy.model import Policy
 from .buffer import RolloutBuffer
+from .captured import CapturedFunction
 from .device_buffers import DeviceBuffers
 from .noise import CorrelatedNoise
-
-WARM_UP_RUNS = 3
-"""Runs before a capture, in which libraries initialise and kernels are compiled."""
-
-
-class CapturedFunction:
-    """A function of static tensors: called directly on a CPU, captured once and replayed as a CUDA graph on a GPU.
-
-    Args:
-        run: reads and writes tensors whose addresses do not change.
-        state: tensors that the warm-up runs change and that are restored after them.
-    """
-
-    def __init__(self, run: Callable[[], None], device: torch.device, state: list[Tensor]):
-        self._call = run
-        if device.type != "cuda":
-            return
-        before = [tensor.clone() for tensor in state]
-        stream = torch.cuda.Stream(device)
-        stream.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UP_RUNS):
-                run()
-        torch.cuda.current_stream(device).wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            run()
-        for tensor, value in zip(state, before):
-            tensor.copy_(value)
-        self._call = graph.replay
-
-    def __call__(self) -> None:
-        self._call()
 
 
 class EnvGroup:
@@ -62,10 +30,12 @@ class EnvGroup:
         batch: just reset. device_buffers: of the batch. cache, buffer: views of this batch's agents.
         ages: (W,) steps that have passed on the clocks of the first trials.
         noise: of these agents; None: independent in every step.
+        partners: that drive the co-players of the batch; None: the policy does.
     """
 
     def __init__(self, batch: Batch, device_buffers: DeviceBuffers, policy: Policy, cache: KVCache,
-                 buffer: RolloutBuffer, ages: np.ndarray, noise: CorrelatedNoise | None = None):
+                 buffer: RolloutBuffer, ages: np.ndarray, noise: CorrelatedNoise | None = None,
+                 partners: Partners | None = None):
         self.batch, self.device_buffers, self.policy = batch, device_buffers, policy
         self.cache, self.buffer, self.noise = cache, buffer, noise
         device, agents = device_buffers.device, batch.num_agents
@@ -78,14 +48,24 @@ class EnvGroup:
         self.step_index = torch.zeros(1, dtype=torch.int64, device=device)
         self.restarts_next = torch.zeros(agents, dtype=torch.bool, device=device)
         self.seconds = {"env": 0.0, "wait": 0.0}
-        self.infer, self.store = self._infer, self._store
+        self.partners = PartnerDriver(partners, batch, device_buffers.arrays, device) if partners else None
+        self._infer_egos, self.store = self._infer, self._store
 
     def capture(self) -> None:
-        """Replaces `infer` and `store` by captured graphs, on a GPU."""
+        """Replaces what infers and stores by captured graphs, on a GPU."""
         state = [self.cache.written, self.cache.position, self.previous_actions, self.clock, self.step_index,
                  self.restarts_next, *([self.noise.current] if self.noise else [])]
-        self.infer, self.store = (CapturedFunction(run, self.device_buffers.device, state)
-                                  for run in (self._infer, self._store))
+        self._infer_egos, self.store = (CapturedFunction(run, self.device_buffers.device, state)
+                                        for run in (self._infer, self._store))
+        if self.partners:
+            self.partners.capture()
+
+    def infer(self) -> None:
+        """Computes the actions of all agents for the current observations, and writes those of the policy and what it
+        observed into the buffer."""
+        if self.partners:
+            self.partners.act()
+        self._infer_egos()
 
     def _write(self, **entries: Tensor) -> None:
         """Writes (R, ...) tensors into the buffer at the current step."""
@@ -97,6 +77,9 @@ class EnvGroup:
         """Writes the observations into the buffer, samples actions and writes them, too."""
         arrays, policy = self.device_buffers.arrays, self.policy
         valid_token = ~arrays["waits"]
+        if self.partners:
+            valid_token &= ~arrays["coplayer"]
+            self._write(partner=arrays["coplayer"])
         self.cache.reset(arrays["first"])
         steps_left = self.trial_steps[arrays["scene_index"].long()][self.world_of_agent] - self.clock
         self._write(observations=arrays["observations"], first=arrays["first"], waits=arrays["waits"],
@@ -111,7 +94,11 @@ class EnvGroup:
         actions = policy.actor.sample(parameters, noise)
         self._write(actions=actions, log_probs=policy.actor.log_prob(parameters, actions), values=values)
         self.previous_actions.copy_(torch.where(valid_token[:, None], actions, self.previous_actions))
-        self.device_buffers.actions.copy_(policy.actor.to_env(actions))
+        actions = policy.actor.to_env(actions)
+        if self.partners:
+            driven = arrays["coplayer"].view(-1, *[1] * (actions.ndim - 1))
+            actions = torch.where(driven, self.partners.actions, actions)
+        self.device_buffers.actions.copy_(actions)
 
     def step_env(self) -> None:
         """Steps the batch with the inferred actions."""

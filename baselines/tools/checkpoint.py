@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,7 +39,7 @@ from .dist import Ranks
 
 __all__ = ["FROZEN", "SCHEMA", "CheckpointError", "about", "check_fits", "check_like", "checkpoint_at", "checkpoints",
            "config_from_json", "config_of", "differences", "load_policy", "load_rollout", "load_weights", "newest",
-           "path_of", "rescaled", "resumable", "save", "update_of"]
+           "path_of", "rescaled", "resumable", "save", "trained_layout", "update_of"]
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -153,9 +153,13 @@ def _filled(layout: Mapping[str, Feature]) -> dict[str, Feature]:
     return {name: feature for name, feature in layout.items() if feature.slots}
 
 
-def check_fits(path: Path, batch: Batch) -> None:
-    """Raises a CheckpointError unless observations and actions of the batch mean the same as those of the training."""
-    if names := rescaled(path, batch):
+def check_fits(path: Path, batch: Batch, but_scale_of: Sequence[str] = ()) -> None:
+    """Raises a CheckpointError unless observations and actions of the batch mean the same as those of the training.
+
+    Args:
+        but_scale_of: features whose scale may differ.
+    """
+    if names := [name for name in rescaled(path, batch) if name not in but_scale_of]:
         raise CheckpointError(f"{os.fspath(path)!r} was trained on other observations than those of this batch: "
                               f"{names[0]!r} has another scale"
                               + cause_of_other_observations(config_of(path).env.drive, batch.config))
@@ -171,6 +175,16 @@ def rescaled(path: Path, batch: Batch) -> list[str]:
     found = read_about(path)
     meant, config = found["semantics"], config_from_json(found["config"], found["schema"], path)
     return _rescaled(repr(os.fspath(path)), layout_of(path, meant), config.env.drive, batch)
+
+
+@suggests_another
+def trained_layout(path: Path) -> dict[str, Feature]:
+    """The layout of the observations that the policy of a checkpoint was trained on.
+
+    Raises:
+        CheckpointError: its config.json is missing, damaged or of another version.
+    """
+    return layout_of(path, read_about(path)["semantics"])
 
 
 def check_like(trained: Batch, batch: Batch) -> None:
@@ -212,14 +226,14 @@ def resumable(path: Path, config: TrainConfig) -> dict[str, int]:
     """The counters of a checkpoint from which this config can resume.
 
     Raises:
-        CheckpointError: the checkpoint is damaged or of another version, or its model or env differ.
+        CheckpointError: the checkpoint is damaged or of another version, or its model, env or partners differ.
     """
     _check_whole(path)
     found = read_about(path)
     then = config_from_json(found["config"], found["schema"], path)
     drive = then.env.drive.replace(observation={"road_memory_mib": config.env.drive.observation.road_memory_mib})
     then = then.changed(env={"threads": config.env.threads, "drive": drive})  # they do not change results
-    for part in ("model", "env"):
+    for part in ("model", "env", "partners"):
         for name, was, now in differences(part, getattr(then, part), getattr(config, part)):
             raise _unequal(path, name, was, now)
     return found["counters"]
@@ -281,6 +295,7 @@ def load_rollout(path: Path, collector: Collector, ranks: Ranks) -> bool:
     own = collector.state()
     _check_settings(path, found, collector)
     _check_scenes(path, tensors, own)
+    _check_partners(path, tensors, own)
     check_tensors(path, name, tensors, own | {RANDOM: torch.get_rng_state()})
     check_values(path, name, tensors, rollout_ranges(tensors, collector, found["counters"]["env_steps"]))
 
@@ -315,3 +330,13 @@ def _check_scenes(path: Path, tensors: Mapping[str, Tensor], own: Mapping[str, T
                 and tensors[key].shape == own[key].shape and not torch.equal(own[key], tensors[key]):
             raise CheckpointError(f"{os.fspath(path)!r} was written with other scenes than this config now has; "
                                   "to resume they must be equal")
+
+
+def _check_partners(path: Path, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
+    """Raises a CheckpointError if the weights of a partner are others; a run among the partners may have gone on."""
+    for key in own:
+        if key.endswith(".partners.weights") and key in tensors and tensors[key].shape == own[key].shape \
+                and not torch.equal(own[key], tensors[key]):
+            raise CheckpointError(f"{os.fspath(path)!r} was written with other weights of the partners than "
+                                  "partners.checkpoints now have; to resume they must be equal, so name the "
+                                  "checkpoints that the line `start` of the log has")

@@ -43,10 +43,18 @@ def rollout_ranges(tensors: Mapping[str, Tensor], collector: Collector,
     Args:
         env_steps: of the run so far: no agent has written more tokens.
     """
-    ranges: dict[str, tuple[Bound, Bound]] = {
-        "cache.written": (0, env_steps), "cache.position": (0, tensors["cache.written"])}
+    ranges: dict[str, tuple[Bound, Bound]] = {}
+    for key in tensors:
+        if key.endswith(".written"):
+            position = f"{key.removesuffix('written')}position"
+            ranges |= {key: (0, env_steps), position: (0, tensors[key])}
     for index, group in enumerate(collector.groups):
         ranges[f"group{index}.clock"] = (0, int(group.trial_steps.max()))
+        if group.partners:
+            partners = f"group{index}.partners."
+            ranges |= {f"{partners}step": (0, env_steps),  # the others are -1 before the first episode
+                       f"{partners}episodes": (-1, env_steps),
+                       f"{partners}trial": (-1, group.batch.config.max_trials - 1)}
     sizes = getattr(collector.policy.actor, "sizes", None)  # continuous actions have no bounds
     for key in tensors if sizes else ():
         if key.endswith(".previous_actions"):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from types import MappingProxyType
+from typing import TypeVar
 
 import tyro
 
 from ..config import TrainConfig
+
+Config = TypeVar("Config")
 
 CHOICES = ("one of ", "a tuple of some of ")
 """What the allowed values of a field begin with where they are a few words (drive_env/fields.py)."""
@@ -15,8 +18,13 @@ CHOICES = ("one of ", "a tuple of some of ")
 
 def parse_config(default: TrainConfig, arguments: list[str], prog: str, description: str | None) -> TrainConfig:
     """The default config with the fields changed that the arguments name; exits if they cannot be parsed."""
-    _describe_fields(default.env.drive)
-    return tyro.cli(TrainConfig, default=default, args=arguments, prog=prog, description=description)
+    return parse_with(default, default, arguments, prog, description)
+
+
+def parse_with(default: Config, train: TrainConfig, arguments: list[str], prog: str, description: str | None) -> Config:
+    """The same for any config that contains a config of a training."""
+    _describe_fields(train.env.drive)
+    return tyro.cli(type(default), default=default, args=arguments, prog=prog, description=description)
 
 
 def _describe_fields(config: object) -> None:

@@ -25,9 +25,9 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
         returns: (R, T). max_trials: of an episode.
     """
     # Everything is summed over ranks in one call.
-    loss_mask = buffer.loss_mask
-    env_steps = torch.tensor([loss_mask.numel()], device=loss_mask.device, dtype=torch.float64)
-    flags = torch.stack([getattr(buffer, name).sum() for name in (
+    loss_mask, learns = buffer.loss_mask, ~buffer.partner
+    env_steps = learns.sum().double().view(1)
+    flags = torch.stack([(getattr(buffer, name) & learns).sum() for name in (
         "terminations", "truncations", "truncation", "trial_ended")]).double()
     edges = torch.tensor(LEFT_EDGES, device=loss_mask.device)
     by_left = _value_sums(torch.bucketize(buffer.steps_left, edges, right=True), len(LEFT_EDGES) + 1, buffer, returns)
@@ -36,7 +36,7 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
     env_steps, flags, *sums = ranks.sum(torch.cat(parts)).split([len(part) for part in parts])
     by_left, by_trial = sums[0].view_as(by_left), sums[1].view_as(by_trial)
 
-    # Rates are per step of an agent, waits included.
+    # Rates are per step of an agent that no partner drives, waits included.
     metrics = {"loss_mask_share": by_left[:, 0].sum() / env_steps[0]}
     for name, count in zip(("termination", "truncation_of_episode", "truncation", "trial_end"), flags):
         metrics[f"{name}_rate"] = count / env_steps[0]

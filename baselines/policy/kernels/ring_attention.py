@@ -19,13 +19,15 @@ BLOCK_TOKENS = 64
 
 
 @triton.jit
-def _attend_ring(q_ptr, k_ptr, v_ptr, slot, length, out_ptr, slots, agent_stride, head_stride, scale,
-                 size: tl.constexpr, kv_heads: tl.constexpr, q_per_kv: tl.constexpr, block: tl.constexpr):
+def _attend_ring(q_ptr, k_ptr, v_ptr, slot, length, rows, out_ptr, slots, agent_stride, head_stride, scale,
+                 has_rows: tl.constexpr, size: tl.constexpr, kv_heads: tl.constexpr, q_per_kv: tl.constexpr,
+                 block: tl.constexpr):
     # The program's agent and KV head, and the window of tokens it attends to.
     agent, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     own, window = tl.load(slot + agent), tl.load(length + agent) + 1
     oldest = own - window + 1
-    ring = agent * agent_stride + head * head_stride
+    row = tl.load(rows + agent) if has_rows else agent
+    ring = row * agent_stride + head * head_stride
 
     # The queries that share this KV head.
     column = tl.arange(0, size)
@@ -62,13 +64,13 @@ def fits(q: Tensor, k: Tensor) -> bool:
     return power(q.shape[-1]) and power(q.shape[1] // k.shape[1]) and k.stride()[2:] == (k.shape[3], 1)
 
 
-def attend_ring(q: Tensor, k: Tensor, v: Tensor, slot: Tensor, length: Tensor) -> Tensor:
+def attend_ring(q: Tensor, k: Tensor, v: Tensor, slot: Tensor, length: Tensor, rows: Tensor | None = None) -> Tensor:
     """As `attention.attend_ring`."""
     agents, heads, size = q.shape
     kv_heads, slots = k.shape[1:3]
     q = q.contiguous()
     out = torch.empty_like(q)
-    _attend_ring[(agents, kv_heads)](q, k, v, slot, length, out, slots, k.stride(0), k.stride(1), size**-0.5,
-                                     size=size, kv_heads=kv_heads, q_per_kv=heads // kv_heads, block=BLOCK_TOKENS,
-                                     num_warps=2)
+    _attend_ring[(agents, kv_heads)](q, k, v, slot, length, slot if rows is None else rows, out, slots, k.stride(0),
+                                     k.stride(1), size**-0.5, has_rows=rows is not None, size=size, kv_heads=kv_heads,
+                                     q_per_kv=heads // kv_heads, block=BLOCK_TOKENS, num_warps=2)
     return out

@@ -1,0 +1,1 @@
+"""Frozen partners, which drive co-players: how they are drawn, read, and how they drive."""
