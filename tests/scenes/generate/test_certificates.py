@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from certificates import (
-    BOUNDS, CASES, DEMANDS, NOT_YET, POLICIES, Bounds, Case, agents_of, certificates_table, certify, config_of,
-    first_trials, misses, share, steps_of)
+    BOUNDS, CASES, DEMANDS, NOT_YET, POLICIES, Bounds, Case, agents_of, all_of, certificates_table, certify, config_of,
+    first_trials, joined, misses, read_counts, share, steps_of, write_counts)
 from pages import measured_part
 from played_scenes import agents_of as cars_of
 
@@ -82,6 +82,26 @@ def test_a_car_that_misses_its_goal_is_counted_with_its_seed():
     policy = POLICIES["together"]._replace(make_act=stops_in_the_last_world)
     found = certify(Case("two_way"), policy, range(4))
     assert found == {"trials": 8, "goal": 6, "collision": 0, "offroad": 0, "timeout": 2, "missed_seeds": [3]}
+
+
+def test_processes_and_parts_of_the_seeds_give_the_sums_of_one_run(tmp_path):
+    whole = dict(all_of(["narrow"], range(80)))
+    assert dict(all_of(["narrow"], range(80), jobs=2)) == whole
+    files = [tmp_path / "late.json", tmp_path / "early.json"]
+    for file, seeds in zip(files, (range(70, 80), range(70)), strict=True):
+        write_counts(file, seeds, dict(all_of(["narrow"], seeds)))
+    assert read_counts(files) == whole
+    assert len(whole["narrow"]["random"]["missed_seeds"]) > 64, "of more than one block"
+
+
+@pytest.mark.parametrize("first, sentence", [(0, "up to 9 and from 0 on"), (11, "up to 9 and from 11 on")])
+def test_counts_of_the_same_seeds_or_with_seeds_left_out_are_not_added(tmp_path, first, sentence):
+    counts = {"narrow": {policy: joined([]) for policy in POLICIES}}
+    files = [tmp_path / "one.json", tmp_path / "other.json"]
+    write_counts(files[0], range(10), counts)
+    write_counts(files[1], range(first, first + 10), counts)
+    with pytest.raises(ValueError, match=sentence):
+        read_counts(files)
 
 
 def test_only_the_first_trial_of_a_world_counts():
