@@ -67,11 +67,14 @@ class Policy(NamedTuple):
 
 CASES = {name: Case(name) for name in GENERATORS if name not in TASK_OF} | {
     "town, lights": Case("town", steps=800, parameters={"lights": True}),
-    "intersection, lights": Case("intersection", agents=16, steps=600, parameters={"lights": True}),
+    # A cycle of the lights takes up to 55 s, and cars at the end of a queue need a second green.
+    "intersection, lights": Case("intersection", agents=16, steps=1200, parameters={"lights": True}),
     "roundabout, street_lanes": Case("roundabout", agents=16, steps=400,
                                      parameters={"lanes": 2, "street_lanes": 2, "radius_m": 20.0}),
     "bottleneck, toll": Case("bottleneck", steps=1000, parameters={"toll": True}),
     "narrow, priority": Case("narrow", parameters={"priority": True}),
+    # Ten cars, as in MetaDrive, take turns.
+    "parking, agents": Case("parking", agents=10, steps=1500),
     "two_way, must_overtake": Case("two_way", parameters={"must_overtake": True}),
 }
 """By name: every scene without a task as its generator makes it, and with further parameters."""
@@ -90,7 +93,8 @@ POLICIES = {
 """By the name of a bound. Zeros are no acceleration and straight wheels."""
 
 DEMANDS = dict.fromkeys(CASES, Bounds()) | dict.fromkeys(
-    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout", "roundabout, street_lanes", "parking"),
+    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout", "roundabout, street_lanes", "parking",
+     "parking, agents"),
     Bounds(constant=0.5))
 """What a certificate demands: of the scenes named, also that most cars have to steer or to brake."""
 
