@@ -307,6 +307,20 @@ static void find_reach(const drv_world *world, drv_lane_driver *driver, int32_t 
     driver->driven[agent].way_m = reach_m;
 }
 
+/* How far the front of an agent drives until its rear has left the zone that it is in, or the next one if that is as
+ * near as it looks ahead; -1 if there is neither. */
+static float zone_end_m(const drv_driven *own) {
+    return own->zone_gap_m <= own->corridor.length_m ? own->zone_exit_m : own->inside_m;
+}
+
+/* The points of a window, from the first one of a corridor on and at most `most`, that the front of its agent can be
+ * at if it drives at most so far. */
+static int32_t points_up_to(const drv_corridor *corridor, float front_m, int32_t most) {
+    const float from_first_m = front_m + corridor->half_length_m - corridor->first_m;
+    const int32_t points = (int32_t)(from_first_m / drv_path_pitch_m) + 1;
+    return points < 0 ? 0 : points < most ? points : most;
+}
+
 /* Keeps an agent out of a zone that it could not leave, and sets the points of its corridor that its front can be
  * at. */
 static void claim(drv_driven *own) {
@@ -319,9 +333,9 @@ static void claim(drv_driven *own) {
         if (own->zone_gap_m <= drv_decides_m(follower)) drv_keep_gap(follower, own->zone_gap_m, 0.0f);
         way_m = drv_smaller(way_m, own->zone_gap_m);
     }
-    const float claimed_m = drv_smaller(way_m, corridor->length_m) + corridor->half_length_m;
-    const int32_t points = (int32_t)((claimed_m - corridor->first_m) / drv_path_pitch_m) + 1;
-    own->claimed = points < 0 ? 0 : points < corridor->count ? points : corridor->count;
+    own->claimed = points_up_to(corridor, drv_smaller(way_m, corridor->length_m), corridor->count);
+    const float end_m = drv_larger(corridor->length_m, zone_end_m(own));
+    own->claimed_head_on = points_up_to(corridor, drv_smaller(way_m, end_m), DRV_WINDOW_POINTS);
     own->led_mps2 = follower->acceleration_mps2;
     own->waits_for = own->leads;
     own->yields = false;
