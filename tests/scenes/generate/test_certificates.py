@@ -29,7 +29,12 @@ SOLVED = {
     "intersection": (7, 151, 164),
     # A car that could stop went before one that could not.
     "roundabout": (16, 84, 153, 274, 463),
-    "narrow, priority": (57, 252),
+    # Two cars saw less than the neck, and each drove into it from its end.
+    "narrow, priority": (52, 57, 252),
+    # Cars at opposite ends of a ring, which do not meet, are not head-on.
+    "roundabout, street_lanes": (10, 49, 119),
+    # The second car began to pass only when the first one was on the other lane, and came too late.
+    "two_way, must_overtake": (11, 262),
 }
 """Seeds by case where cars that drove by rule once missed their goals."""
 
@@ -54,6 +59,14 @@ def test_an_overtaking_car_whose_steering_has_bins_is_back_on_its_lane_at_its_go
     """A step with the first bin turns it by 6 degrees at 25 m/s: its way back was flatter than planned."""
     scenes = [generate_scene("two_way", seed=seed) for seed in (2, 15, 57, 88, 90, 135, 213, 257, 264, 285)]
     config = config_of(CASES["two_way"], scenes[0]).replace(action_type="discrete")
+    records = first_trials(scenes, POLICIES["together"].make_act, config)
+    assert records["goal"].all(), records[records["goal"] == 0]["world"]
+
+
+def test_a_car_whose_steering_has_bins_changes_lanes_before_one_that_stands_on_its_lane():
+    """At 11 m/s, the wheel angle that the planned slope needs was rounded to 0: it was still beside its lane there."""
+    scenes = [generate_scene("exit", seed=seed) for seed in (28, 67, 80)]
+    config = config_of(CASES["exit"], scenes[0]).replace(action_type="discrete")
     records = first_trials(scenes, POLICIES["together"].make_act, config)
     assert records["goal"].all(), records[records["goal"] == 0]["world"]
 
