@@ -153,7 +153,8 @@ def scene_settings(env: EnvConfig) -> dict[str, Any]:
 
     If `scene_agents_of` sets the number of vehicles of some generators, all generators have their default numbers.
     """
-    return {"scenes": list(env.scenes), "scene_agents": None if env.scene_agents_of else env.scene_agents,
+    # A training may list a generator several times, to draw its scenes more often.
+    return {"scenes": list(dict.fromkeys(env.scenes)), "scene_agents": None if env.scene_agents_of else env.scene_agents,
             "scene_parameters": env.scene_parameters}
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..config import DriveConfig
-from ..errors import ConfigError, SceneError
+from ..errors import ActionError, ConfigError, SceneError
 from ..policies import Act, MakeAct
 from ..scenes import Scene
 from ..trial_records import held_records
@@ -148,7 +148,11 @@ def _scene_list(episodes: Sequence[Episode]) -> list[Scene]:
 
 def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
                         episodes: Sequence[Episode] = ()) -> Played:
-    """Plays the next episode of every world. A world that ends early is stepped on, but no longer measured."""
+    """Plays the next episode of every world. A world that ends early is stepped on, but no longer measured.
+
+    Raises:
+        ActionError: `act` did not return actions, or has stepped or reset the batch itself.
+    """
     probe = probe or Probe()
     last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world
     began, policy_s, agent_steps, steps = time.perf_counter(), 0.0, 0, 0
@@ -162,9 +166,11 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
 
     # Until every world has ended its last trial, or is stalled.
     while playing.any():
-        before = time.perf_counter()
+        before, clock = time.perf_counter(), _clock(batch)
         actions = act(batch)
         policy_s += (time.perf_counter() - before) * float(playing.mean())  # it also acts where the episode has ended
+        if (_clock(batch) != clock).any():
+            raise ActionError("the policy has stepped or reset the batch; it must only return the actions of a step")
         batch.step(actions)
         steps += 1
         agent_steps += int((~batch.invalid_step & playing[batch.world_of_agent]).sum())
@@ -179,6 +185,12 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
                   time.perf_counter() - began, policy_s)
 
 
+def _clock(batch: Batch) -> npt.NDArray[np.int64]:
+    """(W,) the number of steps of the trial in every world."""
+    state = batch._core.state
+    return (state["clock_steps"] + state["age_steps"])[:, 0]
+
+
 def first_episodes(batch: Batch, act: Act) -> npt.NDArray[np.void]:
     """Resets the batch, plays one episode in every world, and returns the trial records of these episodes.
 
@@ -191,6 +203,6 @@ def first_episodes(batch: Batch, act: Act) -> npt.NDArray[np.void]:
 
     Raises:
         ConfigError: the batch holds no records.
-        ActionError: `act` did not return actions.
+        ActionError: `act` did not return actions, or has stepped or reset the batch itself.
     """
     return play_first_episodes(batch, act).records

@@ -19,15 +19,13 @@ from typing import Any
 from ..errors import ConfigError, DriveError, checked_int, value_text
 from ..names import named_arguments
 from ..policies import Policy
-from .base import Evaluator
+from .base import UPDATE_LIMIT, Evaluator
 from .figures import Figure
 from .films import check_views, drop_old_films
 from .result import INCOMPLETE, EvalResult, films_folder, load_result, result_path, result_paths
 
 TAIL_CHARACTERS = 2000
 """Number of characters of stderr, from its end, that the error of a failed process quotes."""
-
-UPDATE_LIMIT = 2**63 - 1
 
 UNFINISHED = ".unfinished"
 """Folder of the files that a process writes, within that of the results."""
