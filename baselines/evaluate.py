@@ -29,9 +29,10 @@ from drive_env import Batch, ConfigError, DriveConfig, DriveError, MetricValue, 
 from drive_env.cli.evaluation import evaluators as selected_evaluators
 from drive_env.cli.evaluation import run as run_evaluators
 from drive_env.evaluation import first_episodes
+from drive_env.evaluation.adaptation import REDRAWN
 from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
 
-from .adaptation.interventions import Blanked, Wiped, WipedAndBlanked
+from .adaptation.interventions import Blanked, Exchanged, Wiped, WipedAndBlanked, of_another_episode
 from .config import EnvConfig, TrainConfig
 from .partners.loaded import with_partners
 from .policy.runner import PolicyRunner
@@ -48,8 +49,9 @@ All, Listed, Shown = (Annotated[bool, tyro.conf.arg(name=name)] for name in ("al
 """Options with the names of built-in functions, which a parameter must not shadow."""
 
 ABLATIONS = {"wiped": Wiped, "blanked": Blanked, "wiped_and_blanked": WipedAndBlanked}
-"""The ablations of memory that evaluators play, by name: those under which the actions of an agent depend on its world
-alone, and not on the other worlds of the batch."""
+"""The ablations of memory that evaluators play, by name, under which the actions of an agent depend on its world alone;
+beside them they play `REDRAWN`, under which they depend on the episodes of its scene. That with the memory of an agent
+in another scene is in `baselines.ablate` alone: which scenes are in a batch depends on the shard."""
 
 WORLDS_AT_ONCE = 64
 """Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
@@ -133,8 +135,10 @@ def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpo
         check(batch)
         return with_partners(runner, config.partners, runner.device, runner.policy.precision)(batch)
 
-    ablated = {name: partial(for_batch, runner=replace(runner, intervene=partial(kind, device=runner.device)))
-               for name, kind in ABLATIONS.items() if runner.policy.has_memory}
+    kinds = {**{name: partial(kind, device=runner.device) for name, kind in ABLATIONS.items()},
+             REDRAWN: partial(Exchanged, runner=runner, donors=of_another_episode)}
+    ablated = {name: partial(for_batch, runner=replace(runner, intervene=kind))
+               for name, kind in kinds.items() if runner.policy.has_memory}
     return TrainedPolicy(for_batch, checkpoint, config.env.drive, scene_settings(config.env), ablated)
 
 

@@ -208,6 +208,16 @@ def of_the_same_scene(batch: Batch) -> Tensor:
     return (torch.arange(batch.num_agents) + len(batch.scenes) * batch.agents_per_world) % batch.num_agents
 
 
+def of_another_episode(batch: Batch) -> Tensor:
+    """Donors are the agents of the next world with the same scene, in a batch of any order of scenes; those of a scene
+    with one world are their own donors, which changes nothing."""
+    scenes, worlds = [id(batch.scenes[index]) for index in batch.scene_index.tolist()], range(batch.num_worlds)
+    donors = [next(other for other in (*worlds[world + 1:], *worlds[: world + 1]) if scenes[other] == scenes[world])
+              for world in worlds]
+    slots = torch.arange(batch.agents_per_world)
+    return (torch.tensor(donors)[:, None] * batch.agents_per_world + slots).reshape(-1)
+
+
 def ablations(runner: PolicyRunner) -> dict[str, PolicyRunner]:
     """The policy under each ablation, by name.
 

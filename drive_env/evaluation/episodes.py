@@ -112,7 +112,7 @@ def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, 
 
 
 def _played(episodes, make_act, config, seed, threads, probe, failed):
-    """`played` in one batch; if it cannot be made, in its halves, down to the single episodes that fail."""
+    """`played` in one batch; if it cannot be made, in two parts, down to the single episodes that fail."""
     worlds = [episode.world for episode in episodes]
     try:
         batch = Batch(_scene_list(episodes), num_worlds=len(worlds), config=config, seed=seed, threads=threads,
@@ -123,12 +123,19 @@ def _played(episodes, make_act, config, seed, threads, probe, failed):
         if len(episodes) == 1:
             failed(episodes[0], error)
             return
-        half = len(episodes) // 2
+        half = _half(episodes)
         for part in (episodes[:half], episodes[half:]):
             yield from _played(part, make_act, config, seed, threads, probe, failed)
         return
     with batch:
         yield play_first_episodes(batch, make_act(batch), probe(batch), episodes)
+
+
+def _half(episodes: Sequence[Episode]) -> int:
+    """The length of the first of two parts, about a half; only if there is but one scene are its episodes parted."""
+    middle = len(episodes) // 2
+    starts = [place for place in range(1, len(episodes)) if episodes[place].scene is not episodes[place - 1].scene]
+    return min(starts, key=lambda place: abs(place - middle), default=middle)
 
 
 def _scene_list(episodes: Sequence[Episode]) -> list[Scene]:

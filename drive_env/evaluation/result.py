@@ -258,7 +258,10 @@ def load_result(path: str | Path) -> EvalResult:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"its schema is {value_text(data.get('schema') if isinstance(data, dict) else data)}; "
                              f"it must be {SCHEMA}")
-        table = path.parent / _typed("episodes_csv", data["episodes_csv"], str)
+        name = _typed("episodes_csv", data["episodes_csv"], str)
+        if Path(name).name != name:
+            raise ValueError(f"episodes_csv is {value_text(name)}; it must be the name of a file in the same folder")
+        table = path.parent / name
         rows = read_rows(table)
         if _file_sha256(table) != data["episodes_sha256"]:  # cut short, or of another result with this name
             raise ValueError(f"the rows in {table} are not those that were saved with it")
@@ -274,6 +277,8 @@ def load_result(path: str | Path) -> EvalResult:
             raise ValueError(f"its coverage has {coverage.played} played episodes of {coverage.expected} expected ones")
         shard = _typed("shard", data["shard"], dict)
         shards, count = _typed("shards", shard["played"], list), _typed("the number of shards", shard["count"], int)
+        if count < 1:
+            raise ValueError(f"the number of shards is {count}; it must be 1 or more")
         for one in shards:
             _typed("shard", one, int)
         if not shards or len(set(shards)) < len(shards) or not set(shards) <= set(range(count)):
