@@ -209,9 +209,11 @@ def of_the_same_scene(batch: Batch) -> Tensor:
 
 
 def of_another_episode(batch: Batch) -> Tensor:
-    """Donors are the agents of the next world with the same scene, in a batch of any order of scenes; those of a scene
-    with one world are their own donors, which changes nothing."""
-    scenes, worlds = [id(batch.scenes[index]) for index in batch.scene_index.tolist()], range(batch.num_worlds)
+    """Donors are the agents of the next world with the same scene, however the batch lists its scenes; those of a scene
+    with one world are their own donors, which changes nothing. The batch has the `scene_order` "cycle"."""
+    # Before the first reset, `scene_index` does not say which scene a world plays.
+    scenes = [id(batch.scenes[world_id % len(batch.scenes)]) for world_id in batch.world_ids.tolist()]
+    worlds = range(batch.num_worlds)
     donors = [next(other for other in (*worlds[world + 1:], *worlds[: world + 1]) if scenes[other] == scenes[world])
               for world in worlds]
     slots = torch.arange(batch.agents_per_world)

@@ -54,6 +54,24 @@ KINDS: dict[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": 
 """Types in JSON of the attributes of `Coverage`, `Failure` and `Render`, by their annotations."""
 
 
+@lru_cache(maxsize=1)
+def this_package() -> dict[str, Any]:
+    """Version of drive-env, and the commit from which it runs: once a process, which keeps the code that it has read.
+    """
+    return {"version": package_version(), **_checkout()}
+
+
+def _checkout() -> dict[str, Any]:
+    """Commit of the checkout from which the package runs, and whether files were changed; None outside a checkout."""
+    git = lambda *words: subprocess.run(["git", *words], cwd=Path(__file__).parent, text=True, capture_output=True,
+                                        check=True, timeout=60).stdout.strip()
+    try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # fails in a checkout of another project
+        return {"git": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
+    except (OSError, subprocess.SubprocessError):
+        return {"git": None, "dirty": None}
+
+
 @dataclass(frozen=True)
 class Coverage:
     """How many of the episodes were played; each is played at most once.
@@ -167,7 +185,7 @@ class EvalResult:
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"))
     renders: Sequence[Render] = ()
     renders_left: int = 0
-    package: Mapping[str, Any] = field(default_factory=lambda: this_package())
+    package: Mapping[str, Any] = field(default_factory=lambda: dict(this_package()))
     machine: Mapping[str, Any] = field(default_factory=lambda: {"cpu": processor()})
 
     @property
@@ -447,21 +465,3 @@ def sha256_of(config: Mapping[str, Any]) -> str:
     """The hash of a config: of its JSON text with sorted keys and without spaces."""
     text = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@lru_cache(maxsize=1)
-def this_package() -> dict[str, Any]:
-    """Version of drive-env, and the commit from which it runs: once a process, which keeps the code that it has read.
-    """
-    return {"version": package_version(), **_checkout()}
-
-
-def _checkout() -> dict[str, Any]:
-    """Commit of the checkout from which the package runs, and whether files were changed; None outside a checkout."""
-    git = lambda *words: subprocess.run(["git", *words], cwd=Path(__file__).parent, text=True, capture_output=True,
-                                        check=True, timeout=60).stdout.strip()
-    try:
-        git("ls-files", "--error-unmatch", Path(__file__).name)  # fails in a checkout of another project
-        return {"git": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
-    except (OSError, subprocess.SubprocessError):
-        return {"git": None, "dirty": None}

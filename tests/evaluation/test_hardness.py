@@ -131,6 +131,18 @@ def test_a_count_that_the_list_does_not_have_is_one_sentence(path):
     with pytest.raises(ConfigError, match="results is empty; it must hold at least one result"):
         scene_hardness([])
     assert json.loads(path.read_text())["schema"] == 1
+    with pytest.raises(ConfigError, match="nowhere.json: the hardness of scenes cannot be read: No such file or direc"):
+        hard_scenes(1, path.with_name("nowhere.json"))
+
+
+def test_results_without_a_trial_have_no_hardness(tmp_path):
+    """Of a shard with no scene; the command once wrote an empty list."""
+    MultiScenario("crossing", {**CROSSING, "scene_count": 1}).rollout("constant", (1, 2)).save(tmp_path / "1.json")
+    with pytest.raises(ConfigError, match="the results have no trial, so no scene has a hardness"):
+        run("hardness", str(tmp_path / "1.json"), "--out", str(tmp_path / "hard.json"))
+    assert not (tmp_path / "hard.json").exists()
+    with pytest.raises(ConfigError, match="results is 3; it must hold an EvalResult or more"):
+        scene_hardness(3)
 
 
 @pytest.mark.parametrize("load", [load_hardness, load_result])
