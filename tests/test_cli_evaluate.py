@@ -335,9 +335,12 @@ def test_results_of_other_episodes_are_not_compared(tmp_path):
 
 
 def test_a_shard_is_not_compared_with_a_whole_evaluation(tmp_path):
-    """Both may be the first part: of one, and of several."""
+    """Both may be the first part: of one, and of several. All shards together are the whole."""
     evaluator = MultiScenario("held", {"scenes": ["oval"], "scene_count": 2, "env": {"trial_steps": 2}})
     for name, shard in (("whole", (0, 1)), ("part", (0, 2))):
         evaluator.rollout("constant", shard=shard).save(tmp_path / f"{name}.json")
-    with pytest.raises(ConfigError, match="part.json: its shard_count is 2, that of .*whole.json 1; only results"):
+    with pytest.raises(ConfigError, match="part.json: it has shard 0 of 2, and .*whole.json has all scenes; only resu"):
         run("compare", str(tmp_path / "whole.json"), str(tmp_path / "part.json"))
+    evaluator.rollout("constant", shard=(1, 2)).save(tmp_path / "last.json")
+    run("merge", str(tmp_path / "part.json"), str(tmp_path / "last.json"), "--out", str(tmp_path / "merged.json"))
+    assert "episodes: 2 of 2" in run("compare", str(tmp_path / "whole.json"), str(tmp_path / "merged.json"))

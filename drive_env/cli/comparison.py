@@ -26,27 +26,34 @@ def run(paths: Sequence[Path]) -> None:
         if differing := settings_that_differ(first.config, other.config):
             raise ConfigError(f"{path}: its settings {', '.join(differing)} differ from those of {paths[0]}; only "
                               "results of the same episodes can be compared")
-        for name in ("shards", "shard_count"):
-            if getattr(other, name) != getattr(first, name):
-                raise ConfigError(f"{path}: its {name} is {value_text(getattr(other, name))}, that of {paths[0]} "
-                                  f"{value_text(getattr(first, name))}; only results of the same episodes can be "
-                                  "compared")
+        if (here := _part_text(other)) != (there := _part_text(first)):
+            raise ConfigError(f"{path}: it has {here}, and {paths[0]} has {there}; only results of the same episodes "
+                              "can be compared")
     columns = [f"{number}: {printable(result.policy)}" for number, result in enumerate(results, 1)]
     show.table(printable(first.evaluator), ["metric", *columns, "apart from 1"], [
         _row(name, [result.metrics.get(name) for result in results]) for name in evaluation.shown_metrics(first)])
     for name in evaluation.group_metrics(first) if first.groups else ():
         show.table(f"{name} by group", ["group", *columns, "apart from 1"], [
-            _row(group, [result.groups.get(group, {}).get(name) for result in results]) for group in first.groups])
+            _row(group, [result.groups.get(group, {}).get(name) for result in results])
+            for group in dict.fromkeys(group for result in results for group in result.groups)])
     trials = [_trials_of(result) for result in results]
     show.lines("")
     for number, (path, result, played) in enumerate(zip(paths, results, trials, strict=True), 1):
         coverage = result.coverage
         show.lines(printable(f"{number}: {path}, episodes: {coverage.played} of {coverage.expected}"))
-        if other := len(played ^ trials[0]):
-            show.lines(f"{number}: {other} trials are in this result or in 1 alone, so the figures are of different "
+        if apart := len(played ^ trials[0]):
+            show.lines(f"{number}: {apart} trials are in this result or in 1 alone, so the figures are of different "
                        "trials")
         if result.package != first.package:
             show.lines(printable(f"{number}: made by {_package_text(result)}, and 1 by {_package_text(first)}"))
+
+
+def _part_text(result: EvalResult) -> str:
+    """Which shards a result has; all shards that were merged are the evaluation that was not split."""
+    if len(result.shards) == result.shard_count:
+        return "all scenes"
+    name = "shard" if len(result.shards) == 1 else "shards"
+    return f"{name} {', '.join(map(str, result.shards))} of {result.shard_count}"
 
 
 def _with_interval(figure: Figure | None) -> str:

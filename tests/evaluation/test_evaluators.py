@@ -315,7 +315,7 @@ def test_what_is_no_result_is_not_merged(results):
     ({"checkpoint": "abc"}, "checkpoint is 'abc'; it must have path, sha256, update and steps, or be None"),
     ({"checkpoint": {"path": "a"}}, "checkpoint is .*; it must have path, sha256, update and steps"),
     ({"checkpoint": {"path": "a", "sha256": None, "update": 0, "steps": 0}}, "sha256 of checkpoint is None; it must"),
-    ({"checkpoint": {"path": "a", "sha256": "b", "update": -1, "steps": 0}}, "update of checkpoint is -1; it must be a"),
+    ({"checkpoint": {"path": "a", "sha256": "b", "update": -1, "steps": 0}}, "update of checkpoint is -1; it must"),
     ({"policy_name": 3}, "policy_name is 3; it must be a text or None"),
     ({"update": -1}, "update is -1; it must be a whole number from 0")])
 def test_what_a_result_could_not_store_is_one_sentence_before_anything_is_played(arguments, sentence, monkeypatch):
