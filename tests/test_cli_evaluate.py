@@ -6,7 +6,7 @@ import pytest
 from command import cells, run
 from typer.testing import CliRunner
 
-from drive_env import ConfigError, SceneError, generate_scene, save_scene
+from drive_env import ConfigError, DriveError, SceneError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.cli import show
 from drive_env.cli.app import app
@@ -235,12 +235,14 @@ def test_a_sample_of_the_command_may_be_none(tmp_path):
     assert json.loads(shown)["sample"] is None
 
 
-def test_an_error_leaves_the_results_of_the_evaluators_before_it(tmp_path):
+def test_an_error_of_an_evaluator_leaves_the_results_of_those_before_and_after_it(tmp_path):
     path, out = tmp_path / "eval.toml", tmp_path / "results"
-    path.write_text(CONFIG + '[eval.logs]\ntype = "human_replay"\ninherits = "quick"\n')
-    with pytest.raises(SceneError, match="has no log"):
+    path.write_text('[eval.logs]\ntype = "human_replay"\ninherits = "quick"\n' + CONFIG)
+    with pytest.raises(DriveError, match="^1 of 3 evaluators failed: logs: SceneError: scene .* has no log; an evalua"):
         run("evaluate", "constant", "--config", str(path), "--no-bounds", "--out", str(out))
     assert sorted(one.name for one in out.glob("*.json")) == ["quick.json", "seeded.json"]
+    with pytest.raises(SceneError, match="^scene .* has no log"):
+        run("evaluate", "constant", "--config", str(path), "--no-bounds", "--evaluator", "logs")
 
 
 def test_a_table_that_is_wider_than_the_terminal_keeps_its_columns(capsys):

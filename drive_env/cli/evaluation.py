@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, printable, value_text
+from ..errors import ConfigError, DriveError, printable, value_text
 from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_sections, resolved_section
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
@@ -95,6 +95,7 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
 
     Raises:
         ConfigError: an option does not fit.
+        DriveError: of several evaluators, some failed; the results of the others are written.
     """
     if listed or shown:
         for evaluator in chosen:
@@ -110,14 +111,24 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
             raise ConfigError("--out is not set; with --failures or render = true it must be the result (.json) beside "
                               f"which eval.{evaluator.name} writes pages and films")
     part, paths = _shard(shard), _paths(out, chosen)
-    results = []
+    results: list[EvalResult] = []
+    failed: list[str] = []
     for evaluator, path in zip(chosen, paths, strict=True):
-        results.append(_evaluated(evaluator, name, policy, part, threads, bounds, path))
+        try:
+            results.append(_evaluated(evaluator, name, policy, part, threads, bounds, path))
+        except DriveError as error:
+            if len(chosen) == 1:
+                raise
+            failed.append(f"{evaluator.name}: {type(error).__name__}: {error}")
+            show.heading(failed[-1])
+            continue
         if path is not None:  # at once: an error or interrupt in a later evaluator leaves this result
             results[-1].save(path)
             show.lines(f"\nresult: {path}")
             if evaluator.config.render:
                 show.lines(printable(films_text(results[-1], path)))
+    if failed:
+        raise DriveError(f"{len(failed)} of {len(chosen)} evaluators failed: {'; '.join(failed)}")
     # Not `coverage.complete`, which is False for every single shard; `merge` checks whether shards are missing.
     is_incomplete = any(result.coverage.played < result.coverage.expected for result in results)
     return INCOMPLETE if is_incomplete else 0

@@ -116,6 +116,9 @@ class EvalManager:
         self.evaluators, self.failures = list(evaluators), 0
         self._folder, self._command, self._environment = folder, command, environment
         self._threads, self._report = threads, report
+        for evaluator in self.evaluators:
+            if not isinstance(evaluator, Evaluator):
+                raise ConfigError(f"evaluators holds {value_text(evaluator)}; it must hold evaluators")
         names = [evaluator.name for evaluator in self.evaluators]
         for evaluator in self.evaluators:
             if names.count(evaluator.name) > 1:
@@ -170,7 +173,7 @@ class EvalManager:
             began, result, error, trace = time.perf_counter(), None, "", ""
             try:
                 result = self._run(evaluator, policy, checkpoint, update)
-            except Exception as failure:  # noqa: BLE001  no failure of an evaluation may end the training
+            except (Exception, SystemExit) as failure:  # noqa: BLE001  no evaluation may end the training
                 self.failures += 1
                 error, trace = f"{type(failure).__name__}: {failure}", traceback.format_exc()
                 self._report(f"evaluator {evaluator.name} failed after update {update}:\n{trace}")

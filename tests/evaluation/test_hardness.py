@@ -1,6 +1,7 @@
 """Is the hardness of a scene the mean over results of what its scores lack, and are hard scenes hard?"""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -84,6 +85,22 @@ def test_hard_scenes_of_files_and_classes_are_read_again(tmp_path):
     save_hardness(scene_hardness([files]), tmp_path / "hard.json")
     with pytest.raises(SceneError):
         hard_scenes(2, tmp_path / "hard.json")
+
+
+def test_a_scene_is_found_again_whatever_the_name_of_its_file(tmp_path):
+    """Names with control characters were once stored as escapes, under which there is no file."""
+    names = ["a b.drv", "\u00fcn\u00ef.c\u00f4de.drv", "\u65e5\u672c.drv", "'q', \"r\".drv", "-dash.drv", " lead.drv"]
+    if os.name == "posix":
+        names += ["new\nline.drv", "cr\rtab\t.drv", "soft\u00ad.drv", "no utf-8 \udcff.drv"]
+    for seed, name in enumerate(names):
+        save_scene(generate_scene("town", seed=seed, agents=1), tmp_path / name)
+    found = MultiScenario("names", {"scenes": str(tmp_path), "env": {"trial_steps": 2}}).rollout("constant")
+    found.save(tmp_path / "result.json")
+    read = load_result(tmp_path / "result.json")
+    assert read.rows["source"].tolist() == found.rows["source"].tolist() and read.coverage.played == len(names)
+    save_hardness(scene_hardness([read]), tmp_path / "hard.json")
+    assert {scene.name for scene in hard_scenes(len(names), tmp_path / "hard.json")} == {
+        f"town/{seed}" for seed in range(len(names))}
 
 
 def test_a_policy_is_worse_on_hard_scenes_than_on_all_with_other_seeds_of_the_episodes():
