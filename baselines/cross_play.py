@@ -108,7 +108,7 @@ def main() -> None:
 
     def run(folder: Path, scene_count: int = 64, episodes: int = 8, deterministic: bool = False, seed: int = 0,
             device: str = "auto", out: Path | None = None) -> None:
-        """Prints the score of each trial of every ego of a population, with the partners it knows and with others.
+        """Prints the score of each trial of every ego of a population, with its partners and with others.
 
         Writes `cross_play.json`, too.
 
