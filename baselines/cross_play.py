@@ -122,6 +122,7 @@ def main() -> None:
             out: the file to write; none: cross_play.json in the folder.
         """
         try:
+            # The scores of every ego with every set of partners, and the hashes of all weights.
             manifest, torch_device = read_manifest(folder), join(device).device
             sets, found = sets_of(manifest), {}
             for ego, known in manifest["egos"].items():
