@@ -61,7 +61,7 @@ GENERALIST = replace(
                 final_entropy_weight=0.0005),
     run=replace(GENERALIST_FAST.run, folder="runs/generalist", start_from="runs/generalist_fast"))
 """The second run: dense traffic, a speed limit, a larger penalty and a longer horizon teach caution. With these from
-the start, a policy learns to stand instead (docs/results.md). Its run with seed 1 is the policy of the package."""
+the start, a policy learns to stand still (docs/results.md). Its run with seed 1 is the policy of the package."""
 
 HIDDEN_EXIT_DRIVE = hidden_exit(seeds=range(1)).config
 """The config of the task; it does not depend on the seeds of the scenes."""

@@ -71,8 +71,8 @@ class ObservationConfig(Checked, group="observation"):
         0, "slots", "number of nearest traffic lights and signs in an observation; needs `traffic_controls`",
         count(0, 255))
     route: int = setting(
-        0, "slots", "number of points of the agent's route in an observation, `route_spacing_m` apart along it; the "
-        "first is as far ahead of the agent's place on it", count(0, lib.DRV_ROUTE_SLOT_LIMIT))
+        0, "slots", "number of points of the agent's route in an observation, one every `route_spacing_m` along it, "
+        "counted from the agent's position on it", count(0, lib.DRV_ROUTE_SLOT_LIMIT))
     route_spacing_m: float = setting(
         5.0, "m", "length along the route from an observed point of it to the next one, with `observation.route`",
         number(0.1, 1000.0))

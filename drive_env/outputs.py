@@ -43,13 +43,13 @@ def checked_folder(option: str, path: str | os.PathLike[str]) -> Path:
         path: to check.
 
     Raises:
-        ConfigError: it is not that of a folder, or the system refuses to write there.
+        ConfigError: it exists and is not a folder, or the system refuses to write there.
     """
     found = Path(path)
     existing = next((one for one in (found, *found.parents) if os.path.lexists(one)), Path())
     if not existing.is_dir():
         which = "which" if existing == found else f"but {str(existing)!r}"
-        raise ConfigError(f"{option} is {str(path)!r}, {which} exists and is no folder; it must be that of a folder")
+        raise ConfigError(f"{option} is {str(path)!r}, {which} exists and is no folder; it must be a folder")
     _check_writable(option, found, existing)
     return found
 

@@ -1,4 +1,4 @@
-"""How does a function of the caller reward a step? It gets the batch after the step; its result is checked here."""
+"""How does a function of the caller reward a step? It is called after the step; its result is checked here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RewardFunction = Callable[[Any], npt.NDArray[Any]]
 
 
 def checked_reward(reward: RewardFunction | str | None) -> RewardFunction | None:
-    """The function of the argument `reward`, which may be its path as text.
+    """The function of the argument `reward`, or the one that its path names.
 
     Raises:
         ConfigError: it is no function and not the path of one.

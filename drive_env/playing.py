@@ -40,7 +40,8 @@ def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,
         ended += ends_trial
         done = ended * calls - 1 if ends_trial else done + 1  # a trial that ends early counts as complete
         if done >= (ended + 1) * calls:
-            raise CallError(f"trial {ended} has not ended after its {calls} steps; the policy must not reset the batch")
+            raise CallError(f"trial {ended + 1} has not ended after its {calls} steps; the policy must not reset the "
+                            "batch")
         if progress is not None:
             progress(done, trials * calls - 1)
         yield ends_trial

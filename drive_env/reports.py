@@ -57,7 +57,7 @@ def reward_metrics(config: DriveConfig) -> tuple[str, ...]:
 
 
 def metrics_report(core: NativeBatch, of_coplayers: bool = False) -> Metrics:
-    """Every metric of the core by name, then some for each trial index, and the gain in score over trial 0.
+    """Every metric of the core by name, then some for each trial index, and the gain in score over the first trial.
 
     They are those of egos, or, with `of_coplayers`, those of co-players.
     """

@@ -57,10 +57,10 @@ class ReadableWorlds(WorldRange):
         own index until it respawns); with `goal_heading_tolerance_rad` goal_heading_rad (float32, the heading of the
         goal, else the direction of the lane there, NaN where the goal is on no lane); with `on_goal` "next" and several
         `observation.goals` next_goals_m ((agents, goals - 1, 2) float32, the goals after goal_m, as many as agents
-        observe, NaN where there are fewer); with disturbances blind and
-        braking (bool), whether the agent observes no vehicles now, and whether it brakes in the coming step whatever
-        its action is. In scenes with scripts also script_frame ((s,) int32), the steps that the log of each of
-        `Batch.roles[...].scripts` has run: 0 while it waits, -1 where this episode has not drawn its option.
+        observe, NaN where there are fewer); with disturbances blind and braking (bool), whether the agent observes no
+        vehicles now, and whether it brakes in the coming step whatever its action is. In scenes with scripts also
+        script_frame ((s,) int32), the steps that the log of each of `Batch.roles[...].scripts` has run: 0 while it
+        waits, -1 where this episode has not drawn its option.
 
         Raises:
             ConfigError: there is no such world.

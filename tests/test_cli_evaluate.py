@@ -100,7 +100,7 @@ def test_a_command_does_not_write_over_the_results_that_it_reads(tmp_path, monke
     run("evaluate", "random", *SMALL, "--no-bounds", "--out", "one.json")
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
     for command in ("merge", "hardness"):
-        with pytest.raises(ConfigError, match="--out is '.*one.json', which is a RESULT; it must be another file"):
+        with pytest.raises(ConfigError, match="--out is '.*one.json', which is one of the results to read; it must"):
             run(command, "one.json", "--out", str(tmp_path / "one.json"))
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
 

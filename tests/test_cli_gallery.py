@@ -49,7 +49,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_before_anything_is_played(t
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").write_text("")
     (tmp_path / "folder" / "index.html").mkdir(parents=True)
-    for folder, reason in (("taken", "--out is 'taken', which exists and is no folder; it must be that of a folder"),
+    for folder, reason in (("taken", "--out is 'taken', which exists and is no folder; it must be a folder"),
                            ("folder", "--out is 'folder/index.html'; it must be that of a regular file, not of a "
                                       "folder, a pipe or a device, and without NUL")):
         assert exit_of(monkeypatch, capsys, "gallery", "--out", folder) == (1, "", f"drive-env: {reason}\n")

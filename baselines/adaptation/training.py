@@ -1,4 +1,4 @@
-"""How did the score of each trial develop over the runs of a training? By their logs, in the order of the runs."""
+"""How did the score of each trial develop over the runs of a training? By their logs, run by run."""
 
 from __future__ import annotations
 

@@ -134,14 +134,14 @@ def grouped(runs: Sequence[RunCurve]) -> list[list[RunCurve]]:
 
 
 def cautions(groups: Sequence[Sequence[RunCurve]]) -> list[str]:
-    """Sentences about curves that are of other episodes than others, or leave evaluations out."""
+    """Sentences about curves that cannot be compared, since episodes differ, or that leave evaluations out."""
     runs = [run for group in groups for run in group]
-    found = [f"{os.fspath(run.folder)!r} was resumed with other settings of its evaluations; the {run.left_out} of "
-             "before are left out" for run in runs if run.left_out]
+    found = [f"{os.fspath(run.folder)!r} was resumed with other settings of its evaluations; earlier ones that "
+             f"are left out: {run.left_out}" for run in runs if run.left_out]
     others = [os.fspath(run.folder) for run in runs if run.settings and runs[0].settings not in (None, run.settings)]
     if others:
         found.append(f"the evaluator has other settings in {', '.join(map(repr, others))} than in "
-                     f"{os.fspath(runs[0].folder)!r}, so the figures are of other episodes")
+                     f"{os.fspath(runs[0].folder)!r}, so the figures are of different episodes")
     return found
 
 

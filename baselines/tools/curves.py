@@ -16,7 +16,7 @@ PER_TRIAL = ("trial_{}_score", "entropy_trial_{}", "value_trial_{}_explained", "
 """The metrics of further panels, with one curve per trial, where an episode has several trials."""
 
 OF_TRIAL = re.compile(r"_?trial_(\d+)_?")
-"""The part of a metric's name that tells the trial, counted from 0; the picture counts from 1."""
+"""The part of a metric's name with the trial, counted from 0; the picture counts from 1."""
 
 
 OF_EVALUATOR = CURVES[0]
@@ -34,7 +34,7 @@ def panels_of(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def words_of(name: str) -> tuple[str, str]:
-    """How a metric is called in the legend of its panel, and what the panel shows where the legend names trials."""
+    """The name of a metric in the legend of its panel, and the label of the axis where the legend names trials."""
     trial = OF_TRIAL.search(name)
     if not trial:
         return name.replace("_", " "), ""

@@ -1,4 +1,4 @@
-"""Which evaluations of a log have the same settings? A run may be resumed with others, and its figures then differ."""
+"""Which evaluations of a log have the same settings? A run that resumes may have others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from ..config import RunConfig
 
 CHANGED = "evaluation_changed"
-"""Entry of a line "start": the settings by which the evaluations after it differ from those before it, those of
-`OF_OWN` and the sections of `run.evaluators` as eval.NAME."""
+"""Entry of a line "start": names of the settings that differ between evaluations before and after the line: fields of
+`OF_OWN` as run.NAME, sections of `run.evaluators` as eval.NAME."""
 
 OF_OWN = ("evaluate_scenes", "seed")
 """Fields of `run` that determine the evaluation on the scenes of the training; `env` is the same in a resumed run."""

@@ -46,8 +46,8 @@ class DriveEnv(gymnasium.Env[Observation, Any]):
             `DriveConfig`. The registered ids set it.
         reward: as for `Batch`.
         render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
-            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
-            values.
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; values are checked when the first
+            picture is drawn.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.
@@ -200,8 +200,8 @@ class DriveVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
             `DriveConfig`. The registered ids set it.
         reward: as for `Batch`.
         render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
-            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
-            values.
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; values are checked when the first
+            picture is drawn.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

@@ -106,8 +106,8 @@ class DriveParallelEnv(ParallelEnv):
         dict_observations: whether observations are dicts of arrays, as of `DictObservation`, instead of single arrays.
         reward: as for `Batch`.
         render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
-            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
-            values.
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; values are checked when the first
+            picture is drawn.
 
     Raises:
         ConfigError, SceneError: an argument is out of its range.

@@ -63,8 +63,8 @@ class DriveVecEnv(VecEnv):
             they are for "MultiInputPolicy".
         reward: as for `Batch`.
         render_options: arguments of `SceneView` for the pictures of `render`, by name: size, view, agent, span_m,
-            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; the first picture checks their
-            values.
+            box_m, bars and agent_colours, such as {"view": "follow", "bars": False}; values are checked when the first
+            picture is drawn.
 
     Attributes:
         batch: the `Batch`; after the end of an episode its arrays hold the start of the next one.

@@ -1,4 +1,4 @@
-"""How does SB3's PPO leave out the steps in which an agent waits? By a rollout buffer that knows `invalid_step`.
+"""How does SB3's PPO leave out the steps in which an agent waits? By a rollout buffer with a loss mask.
 
 Needs the extra [sb3].
 """
@@ -38,7 +38,7 @@ class MaskedRolloutBuffer(RolloutBuffer):
 
     Attributes:
         env: the env that is stepped; set before a rollout.
-        values_of: the critic; set before a rollout.
+        values_of: the critic, from observations to values; set before a rollout.
         valid: (steps, envs) bool, whether the agent acted.
     """
 
@@ -80,7 +80,7 @@ class MaskedRolloutBuffer(RolloutBuffer):
         ended_after = np.concatenate([self.episode_starts[1:] > 0, np.asarray(dones, bool)[None]]) | self._terminations
         for step in reversed(range(self.buffer_size)):
             valid, ended = self.valid[step], ended_after[step]
-            # Nothing flows over the end of an episode.
+            # Advantages do not cross the end of an episode.
             target, estimate, bootstrap = (np.where(ended, 0.0, later) for later in (target, estimate, bootstrap))
             # SB3 adds the value after a time limit to the reward of its step; if that is invalid, since the agent was
             # disturbed, it belongs to the last valid step.
@@ -93,7 +93,7 @@ class MaskedRolloutBuffer(RolloutBuffer):
         self.returns = self.advantages + self.values
 
     def _after_the_last_step(self, last_values):
-        """(envs,) values after the last step; of an agent that waits, those of the start of its next trial."""
+        """(envs,) values after the last step; for an agent that waits, the value at the start of its next trial."""
         batch, values = self.env.batch, last_values.copy()
         if batch.waits.any() and batch.config.max_trials > 1:
             waits = batch.waits.astype(bool)
@@ -129,10 +129,10 @@ class MaskedDictRolloutBuffer(MaskedRolloutBuffer, DictRolloutBuffer):
 class MaskedPPO(PPO):
     """SB3's PPO on a `DriveVecEnv`, whose losses leave out the steps with `invalid_step`.
 
-    Advantages are those of the [channels](docs/channels.md): from each step of an agent to its next valid one, over
-    waits and the restarts between trials, and with the value of the restart where a rollout ends in a wait. Without
+    Advantages are computed as in docs/channels.md: from each valid step of an agent to its next valid one, across
+    waits and restarts between trials, and with the value of the restart where a rollout ends in a wait. Without
     invalid steps it trains the same weights as PPO. Arguments are those of PPO. The statistic `explained_variance`
-    also counts invalid steps, as if their value were exact.
+    also counts invalid steps, as if their values were exact.
 
     Raises:
         ConfigError: at `learn`, the env is no `DriveVecEnv`, nor a wrapper of one; or `max_trials` is above 1, and
@@ -148,7 +148,7 @@ class MaskedPPO(PPO):
         super()._setup_model()
 
     def collect_rollouts(self, env: VecEnv, callback: Any, rollout_buffer: RolloutBuffer, n_rollout_steps: int) -> bool:
-        """As SB3's, into a buffer that is given the env and the critic.
+        """As SB3's, after setting the env and the critic of the buffer.
 
         Args:
             env, callback, rollout_buffer, n_rollout_steps: as for SB3's PPO.

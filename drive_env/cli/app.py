@@ -68,8 +68,8 @@ def demo(
     episodes: Annotated[int, _number("Number of episodes per driver.", min=1, max=1000)] = 6,
     seed: Annotated[int, _number("Seed of the episodes and of the random policy.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(
-        metavar="FOLDER", help="Folder for films and replay pages: of SCENE (of a folder, its first scene), or of the "
-                               "town if there is no SCENE; and of the hidden exit. Needs the extra [render].",
+        metavar="FOLDER", help="Folder for films and replay pages of SCENE (of a folder, its first scene; without "
+                               "SCENE, the town) and of the hidden exit. Needs the extra [render].",
         show_default="none are written")] = None,
 ) -> None:
     """Play the town and SCENE through the PettingZoo API, with random actions and a rule-based driver.
@@ -144,16 +144,17 @@ def classify(
 
 POLICY_HELP = (f"{', '.join((*POLICIES, *PACKAGED_POLICIES))}, package.module:name of a function from the batch to the "
                "actions, the folder of a checkpoint or of a run of the trainer, or an exported policy (.npz).")
-AGENTS = Annotated[int | None, _number("Number of agents, which are all vehicles of a generated scene.", min=1,
-                                       max=4096, show_default="as many as the scene has")]
-PARKED = Annotated[int, _number("Number of vehicles of a generated scene beside those of --agents, which stay parked.",
+AGENTS = Annotated[int | None, _number(
+    "Number of agents; without --parked and --env, a generated scene has no other vehicles.", min=1, max=4096,
+    show_default="as many as the scene has")]
+PARKED = Annotated[int, _number("Number of parked vehicles of a generated scene, besides those of --agents.",
                                 min=0, max=4096)]
 SEED = Annotated[int, _number("Seed of the scene, of the episode and of the random policy.", min=0)]
 
 
 def _trials(default: int) -> Any:
     return _number("Number of trials of the episode.", min=1, max=100,
-                   show_default=f"{default}; of a trained policy or an env its own")
+                   show_default=f"{default}, or that of a trained policy or env")
 
 
 class _SeveralSettings(SeveralValues):

@@ -135,7 +135,7 @@ def check_inputs_remain(paths: Sequence[Path], out: Path) -> None:
     """Raises a `ConfigError` if one of the results that a command reads is the file that it is to write."""
     for path in paths:
         if path.resolve() == out.resolve():
-            raise ConfigError(f"--out is {str(out)!r}, which is a RESULT; it must be another file")
+            raise ConfigError(f"--out is {str(out)!r}, which is one of the results to read; it must be another file")
 
 
 def _read_for(path: Path, out: Path) -> EvalResult:

@@ -22,7 +22,7 @@ def run(results: Sequence[Path], out: Path, count: int | None, folder: Path | No
     check_inputs_remain(results, out)
     places = [path.resolve() for path in results]
     if twice := next((path for number, path in enumerate(results) if places[number] in places[:number]), None):
-        raise ConfigError(f"RESULT is {str(twice)!r} twice; each result counts once")
+        raise ConfigError(f"RESULT is {str(twice)!r} twice; each result must be passed once")
     if folder is not None:
         checked_folder("--save", folder)
     if folder is not None and folder.exists() and any(folder.iterdir()):

@@ -25,16 +25,16 @@ from . import show
 POLICY = "hidden_exit"
 
 SCENES = 64
-"""Number of scenes, on none of which the policy has trained; an episode is played on each."""
+"""Number of scenes, all outside the training; one episode is played on each."""
 
 EXITS = ("right", "middle", "left")
-"""Where the exits of a scene are for the driver, in the order of its candidate goals."""
+"""Names of the exits as the driver sees them, in the order of the candidate goals of a scene."""
 
 FILES = ("trials.mp4", "trials.html")
 """The film and the page of the episode in the folder of `--out`."""
 
 FILM_SIZE_PX = (960, 540)
-"""Of the films of the demo: drawn in half the time that the default takes."""
+"""Size of the films of the demo, which takes half as long to draw as the default."""
 
 
 class Play(NamedTuple):

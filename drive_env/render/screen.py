@@ -33,7 +33,7 @@ class Screen:
         batch: of the env.
         mode: the env's `render_mode`; None draws nothing.
         world: index of the world.
-        options: arguments of `SceneView`, of `RENDER_OPTIONS`; the first picture checks their values.
+        options: arguments of `SceneView`, of `RENDER_OPTIONS`; values are checked when the first picture is drawn.
 
     Raises:
         ConfigError: the mode is not one of `RENDER_MODES`, or there is no such option.

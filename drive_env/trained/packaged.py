@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGED = {name: Path(__file__).with_name(f"{name}.npz") for name in ("generalist", "hidden_exit")}
-"""Files by the names of their policies: one for all generated scenes, and one for the task of its name."""
+"""Files by the names of their policies: one for generated scenes, and one for the task `hidden_exit`."""
 
 
 def is_packaged(source: Any) -> bool:

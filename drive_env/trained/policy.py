@@ -47,7 +47,7 @@ def policy_of(file: PolicyFile, name: str) -> TrainedPolicy:
 
 def check_fits(file: PolicyFile, name: str, batch: Batch) -> None:
     """Raises a `ConfigError` unless observations and actions of a batch mean the same as in the training, and its
-    scenes show the agents where their goals can be."""
+    scenes have the candidate goals that it needs."""
     _check_goals(file, name, batch)
     if batch.config.observation.type not in ("float32", "float16"):
         raise ConfigError(f"observation.type is {batch.config.observation.type!r}; for the policy {name} it must be "
@@ -64,8 +64,8 @@ def check_fits(file: PolicyFile, name: str, batch: Batch) -> None:
 
 
 def _check_goals(file: PolicyFile, name: str, batch: Batch) -> None:
-    """Where a policy observed candidate goals and never its goal, a scene without candidates shows it nothing to reach.
-    """
+    """Refuses a scene without candidate goals for a policy that observed candidates and never its goal: no feature of
+    its observations would depend on where the goals are."""
     observed = file.config.observation
     if not observed.candidates or observed.goal_reveal_s != 0 or observed.goal_reveal_share != 0:
         return

@@ -177,8 +177,8 @@ def test_a_run_that_is_resumed_with_other_evaluators_says_which_and_its_figures_
     before = read_run(runs[1].checkpoint.parent, "score", "outside")
     assert cautions([[before]]) == [] and cautions([[inside], [inside]]) == []
     assert cautions([[before], [outside]]) == [
-        f"'{folder}' was resumed with other settings of its evaluations; the 2 of before are left out",
-        f"the evaluator has other settings in '{folder}' than in '{before.folder}', so the figures are of other "
+        f"'{folder}' was resumed with other settings of its evaluations; earlier ones that are left out: 2",
+        f"the evaluator has other settings in '{folder}' than in '{before.folder}', so the figures are of different "
         "episodes"]
     draw_curves(resumed.lines, tmp_path / "cut.png")
     joined = [{name: value for name, value in line.items() if not name.endswith("sha256")} for line in resumed.lines]

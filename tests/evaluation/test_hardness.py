@@ -112,7 +112,7 @@ def test_the_command_writes_the_list_and_the_hardest_scenes(results, tmp_path):
         run("hardness", *files, "--out", str(tmp_path / "hard.json"), "--save", str(tmp_path / "hard"))
     with pytest.raises(ConfigError, match="--count is 5; the results have 4 scenes, so it must be from 1 to 4"):
         run("hardness", *files, "--out", str(tmp_path / "hard.json"), "--count", "5")
-    with pytest.raises(ConfigError, match="RESULT is '.*0.json' twice; each result counts once"):
+    with pytest.raises(ConfigError, match="RESULT is '.*0.json' twice; each result must be passed once"):
         run("hardness", *files, files[0], "--out", str(tmp_path / "hard.json"))
 
 

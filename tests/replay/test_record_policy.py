@@ -73,7 +73,7 @@ def test_a_policy_that_resets_the_batch_is_an_error():
         batch.reset()
         return batch.actions
 
-    with pytest.raises(CallError, match="^trial 0 has not ended after its 5 steps; the policy must not reset the b"):
+    with pytest.raises(CallError, match="^trial 1 has not ended after its 5 steps; the policy must not reset the b"):
         record("town", act, {"trial_steps": 4, "agents_per_world": 1})
 
 

@@ -13,7 +13,7 @@ enum {
     DRV_THREAD_LIMIT = 1024,
     /* Finished trials whose records a world may hold. */
     DRV_RECORD_LIMIT = 1000000,
-    /* Largest size of a weight, and of a reward of the caller: sums over a trial stay far within float32. */
+    /* Largest absolute value of a weight, and of a reward of the caller: sums over a trial stay far within float32. */
     DRV_REWARD_LIMIT = 1000000,
     /* Steps by which the effect of an action may be late. */
     DRV_DELAY_LIMIT = 100,

@@ -61,7 +61,7 @@ static void close_record(drv_world *world) {
 void drv_metrics_add(drv_world *world, drv_scratch *scratch) {
     (void)scratch;
     if (*world->pending == DRV_GOES_ON) return;
-    /* The caller's rewards are not here yet; drv_reward_replace calls this again after them. */
+    /* The caller has not rewarded the step yet; drv_reward_replace calls this again once it has. */
     if (world->sizes.own_reward_agents > 0 && *world->reward_is_due) return;
     /* A trial whose clock began at an offset is shorter than the others, and is not counted. */
     if (*world->age_steps > 0) return;

@@ -63,7 +63,7 @@ DRV_STEP_API void drv_traffic_controls_begin(drv_world *world, drv_scratch *scra
 DRV_STEP_API void drv_traffic_controls_place(drv_world *world, int32_t agent);
 /* Sets the counts of valid actions of a trial to 0. */
 DRV_STEP_API void drv_mask_begin(drv_world *world);
-/* Sets the caller's rewards of a trial to 0. */
+/* Sets the sums over the trial of the caller's rewards to 0. */
 DRV_STEP_API void drv_reward_begin(drv_world *world);
 /* Replaces the rewards of the step by the caller's, one per agent, then adds the trial that the step ended to the
  * metrics; no-op where the step has been rewarded already, or was a restart. */

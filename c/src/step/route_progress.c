@@ -20,7 +20,7 @@ static int32_t route_of(const drv_world *world, int32_t agent) {
     return first + drv_goals_candidate(world, agent);
 }
 
-/* Whether an agent drives to a goal after its first, to which the scene has no route. */
+/* Whether an agent drives to a later goal than its first; the route of the scene leads to the first one only. */
 static bool is_beyond_route(const drv_world *world, int32_t agent) {
     return world->had_goal[agent] && world->config->on_goal == DRV_NEXT;
 }

@@ -6,7 +6,7 @@ const DIVERGED_M = 1;
 const ACTION_CHANNELS = ["terminations", "truncations", "trial_ended", "truncation", "invalid_step"];
 const OBSERVATION_CHANNELS = ["first", "removed", "stopped", "waits"];
 const ACTION_HINT = "share of the limit, in the action just taken; to the left is positive";
-const OWN_REWARD_HINT = "what the function returned that was given as Batch(reward=...)";
+const OWN_REWARD_HINT = "what the function passed as Batch(reward=...) returned";
 const DISTURBANCE_HINT = "a disturbance: it changes what the agent observes now, or does in the coming step";
 const NONE = "\u00b7";
 
