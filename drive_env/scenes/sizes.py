@@ -34,7 +34,8 @@ def imputed_sizes(name: str, sizes_m: np.ndarray, kinds: Sequence[str], report: 
 
 def is_absent(sizes_m: np.ndarray) -> np.ndarray:
     """Whether each size is one that stands for none."""
-    return np.isin(sizes_m, ABSENT_M)
+    # Not np.isin, whose casts raise a floating-point flag at a signalling NaN.
+    return np.logical_or.reduce([sizes_m == absent_m for absent_m in ABSENT_M])
 
 
 def note_wide_vehicles(length_m: np.ndarray, width_m: np.ndarray, kinds: Sequence[str], report: Report,

@@ -169,7 +169,7 @@ def _check_kept_objects(table, kept):
                          f"{outside_text(speed_mps[index, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
                          f"most {SPEED_LIMIT_MPS:g}")
     for name in ("width", "length", "height"):
-        sizes_m = np.where(is_absent(objects[name]), 1.0, objects[name])  # an absent size is imputed
+        sizes_m = np.where(is_absent(objects[name]), np.float32(1.0), objects[name])  # an absent size is imputed
         _check_column(table, sizes_m, name, *SIZE_RANGE_M, kept)
 
 
