@@ -14,7 +14,8 @@ from still_town import still_town
 from drive_env import ActionError, Batch, ConfigError, DriveConfig, SceneError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.evaluation import (
-    EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, Source, load_result, merge)
+    EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, Source, TrafficMatrix, load_result,
+    merge)
 from drive_env.evaluation import episodes as episodes_module
 from drive_env.evaluation.config import evaluator_of
 from drive_env.evaluation.result import settings_that_differ, sha256_of
@@ -109,8 +110,8 @@ def test_an_episode_is_stalled_after_three_times_the_steps_of_its_trials():
             return Hidden(batch)
 
     ignore = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
-    found = Endless("endless", {**SMALL, "scene_count": 1, "env": {"trial_steps": 7, "max_trials": 2, **ignore}}).rollout(
-        "constant")
+    config = {**SMALL, "scene_count": 1, "env": {"trial_steps": 7, "max_trials": 2, **ignore}}
+    found = Endless("endless", config).rollout("constant")
     assert Hidden.steps == 3 * 2 * 7
     assert found.coverage.to_dict() == {"expected": 1, "played": 0, "unique_scenes": 0, "stalled": 1,
                                         "complete": False}
@@ -210,7 +211,8 @@ def test_a_scene_that_is_listed_twice_is_an_error(folder):
         with pytest.raises(SceneError, match=f"scenes has '.*{name}' twice; each scene may be listed once, and `episo"):
             MultiScenario("twice", {"scenes": scenes}).rollout("constant")
     twin = dataclasses.replace(town)  # another scene, whatever its name
-    assert MultiScenario("twins", {"scenes": [town, twin], "env": {"trial_steps": 5}}).rollout("constant").coverage.played
+    twins = MultiScenario("twins", {"scenes": [town, twin], "env": {"trial_steps": 5}}).rollout("constant")
+    assert twins.coverage.played == twins.coverage.unique_scenes == 2
 
 
 def test_a_scene_that_cannot_be_played_is_not_covered_and_leaves_the_others_as_they_are(folder):
@@ -240,6 +242,22 @@ def test_an_error_of_the_policy_is_no_failure_of_a_scene():
         small().rollout(lambda batch: np.zeros(3, np.int64))
     with pytest.raises(ConfigError, match="scene intersection/10000000 has no logs"):
         small().rollout("replay")
+
+
+@pytest.mark.parametrize("actions, sentence", [
+    (lambda count: np.zeros(3, np.int64), r"actions have shape \(3,\); they must be an array of shape \(6,\)"),
+    (lambda count: [[1], [2, 3]] * (count // 2) + [1] * (count % 2), "actions are ragged"),
+    (lambda count: np.full(count, 45.5), "actions have dtype float64; it must be an integer type"),
+    (lambda count: None, "actions are None")])
+def test_wrong_actions_are_the_same_sentence_beside_traffic_and_where_episodes_are_shown(actions, sentence, tmp_path):
+    """A fraction of an action was once cut off where the ego drives among the lane driver. Only such a batch, of six
+    agents, gets wrong actions here."""
+    act = lambda batch: actions(6) if batch.num_agents == 6 else np.full(batch.num_agents, 45)
+    config = {**SMALL, "scene_count": 2, "scene_agents": 3}
+    shown = {"render": True, "render_scenes": 1, "render_steps": 9}
+    for evaluator in (TrafficMatrix("matrix", config), MultiScenario("shown", {**config, **shown})):
+        with pytest.raises(ActionError, match=sentence):
+            evaluator.rollout(act, out=tmp_path / "result.json")
 
 
 # ---- shards and files ----
