@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..config import DriveConfig
-from ..errors import ActionError, ConfigError, SceneError
+from ..errors import ConfigError, SceneError
+from ..playing import actions_of
 from ..policies import Act, MakeAct
 from ..scenes import Scene
 from ..trial_records import held_records
@@ -158,7 +159,7 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
     """Plays the next episode of every world. A world that ends early is stepped on, but no longer measured.
 
     Raises:
-        ActionError: `act` did not return actions, or has stepped or reset the batch itself.
+        ActionError: `act` did not return actions. CallError: it has stepped or reset the batch itself.
     """
     probe = probe or Probe()
     last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world
@@ -173,11 +174,9 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
 
     # Until every world has ended its last trial, or is stalled.
     while playing.any():
-        before, clock = time.perf_counter(), _clock(batch)
-        actions = act(batch)
+        before = time.perf_counter()
+        actions = actions_of(act, batch)
         policy_s += (time.perf_counter() - before) * float(playing.mean())  # it also acts where the episode has ended
-        if (_clock(batch) != clock).any():
-            raise ActionError("the policy has stepped or reset the batch; it must only return the actions of a step")
         batch.step(actions)
         steps += 1
         agent_steps += int((~batch.invalid_step & playing[batch.world_of_agent]).sum())
@@ -192,12 +191,6 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
                   time.perf_counter() - began, policy_s)
 
 
-def _clock(batch: Batch) -> npt.NDArray[np.int64]:
-    """(W,) the number of steps of the trial in every world."""
-    state = batch._core.state
-    return (state["clock_steps"] + state["age_steps"])[:, 0]
-
-
 def first_episodes(batch: Batch, act: Act) -> npt.NDArray[np.void]:
     """Resets the batch, plays one episode in every world, and returns the trial records of these episodes.
 
@@ -210,6 +203,6 @@ def first_episodes(batch: Batch, act: Act) -> npt.NDArray[np.void]:
 
     Raises:
         ConfigError: the batch holds no records.
-        ActionError: `act` did not return actions, or has stepped or reset the batch itself.
+        ActionError: `act` did not return actions. CallError: it has stepped or reset the batch itself.
     """
     return play_first_episodes(batch, act).records

@@ -11,7 +11,7 @@ import pytest
 from schema import problems
 from still_town import still_town
 
-from drive_env import ActionError, Batch, ConfigError, DriveConfig, SceneError, generate_scene, save_scene
+from drive_env import ActionError, Batch, CallError, ConfigError, DriveConfig, SceneError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.evaluation import (
     EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, Source, TrafficMatrix, load_result,
@@ -125,7 +125,7 @@ def test_a_policy_that_moves_the_batch_itself_is_an_error(does):
         batch.step(actions) if does == "step" else batch.reset()
         return actions
 
-    with pytest.raises(ActionError, match="the policy has stepped or reset the batch; it must only return the actions"):
+    with pytest.raises(CallError, match="the policy has stepped or reset the batch; it must only return the actions"):
         small().rollout(act)
 
 
