@@ -16,7 +16,7 @@ from command import run
 from small import BUSY
 
 from baselines.adaptation.interventions import Blanked, Exchanged, Wiped, WipedAndBlanked, of_another_episode
-from baselines.evaluate import ABLATIONS, policy_of
+from baselines.evaluate import ABLATIONS, policy_of, scene_settings
 from baselines.policy.runner import PolicyRunner
 from baselines.tools.checkpoint import load_policy
 from drive_env import ConfigError, MissingExtraError, generate_scene
@@ -80,6 +80,13 @@ def test_the_scenes_of_a_training_are_a_default_alone():
     assert chosen(type="multi_scenario", scene_agents=2).scene_agents == 2
     assert chosen(type="multi_scenario", scenes=["oval"]).to_dict()["scene_parameters"] == {}
     assert chosen(type="behaviour_class").scenes[0] != "exits"
+
+
+def test_a_generator_that_a_training_lists_several_times_is_evaluated_once():
+    """A list may name it often to draw its scenes often; an evaluation plays each scene once."""
+    settings = scene_settings(replace(BUSY, scenes=("oval", "town", "oval")))
+    assert settings["scenes"] == ["oval", "town"]
+    assert len(evaluator_of("a", {"type": "multi_scenario", "scene_count": 2}, BUSY.drive, settings).sources()) == 4
 
 
 def test_a_checkpoint_that_does_not_fit_is_one_sentence(checkpoint, tmp_path):
