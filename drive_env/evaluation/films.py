@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..action_array import action_array
 from ..batch import OUTCOMES, Batch
 from ..errors import DriveError
 from ..playing import play_trials
@@ -128,7 +129,7 @@ class Candidates:
             def log(batch: Batch) -> np.ndarray:
                 actions = act(batch)
                 if len(self._actions) < self._steps:
-                    self._actions.append(np.array(actions))
+                    self._actions.append(action_array(actions, batch.bound_actions).copy())
                 return actions
 
             return log
@@ -176,6 +177,7 @@ def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidat
         config: of the evaluator, with its budgets. out: the file of the result. update: of the training, else 0.
         opened: makes the batch of an episode.
     """
+    # The films to make, in order.
     began, folder = time.perf_counter(), films_folder(out)
     episodes = {(episode.group, episode.world): episode for episode in scored_episodes(result.rows)}
     half = update // max(config.interval, 1) % 2 if config.render_rotates else None
