@@ -86,8 +86,8 @@ static bool meets_unseen(const drv_world *world, const drv_lane_driver *driver, 
     return faces && a_cos * b_cos + a_sin * b_sin <= head_on_cos && dx * dx + dy * dy < claimed_m * claimed_m;
 }
 
-/* Finds these parts of two agents up to the end of the zone, and returns whether the paths are head-on there: the agents
- * would meet inside. */
+/* Finds these parts of two agents up to the end of the zone, and returns whether the paths are head-on there: the
+ * agents would meet inside. */
 static bool find_head_on(const drv_lane_driver *driver, const drv_driven *a, const drv_driven *b, float distance_m,
                          crossed_part *part, crossed_part *other_part) {
     *part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
