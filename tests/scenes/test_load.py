@@ -107,7 +107,7 @@ def test_unknown_content_is_refused_with_the_reason_of_every_format(tmp_path, co
     path = Path(tmp_path / "unknown")
     path.write_bytes(content)
     words = refusal(path)
-    assert words.startswith(f"{path}: no known format fits; those that can be read are PufferDrive .bin, early layout ")
+    assert words.startswith(f"{path}: no known format fits; those that can be read are PufferDrive .bin (")
     assert all(f"{reader.format} (it lacks {reader.signature})" in words for reader in READERS[:2])
 
 

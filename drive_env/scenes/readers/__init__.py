@@ -34,6 +34,5 @@ READERS = (
     Reader("drive-env .drv", ".drv", "the eight bytes it begins with", drv.open, drv.has_signature),
     Reader("GPUDrive and Nocturne JSON", ".json", "the opening brace it begins with", gpudrive.open,
            gpudrive.has_signature),
-    Reader("PufferDrive .bin, early layout", ".bin", "its counts, which must fit the file's size exactly",
-           pufferdrive.open),
+    Reader("PufferDrive .bin", ".bin", "its counts, which must fit the file's size exactly", pufferdrive.open),
 )
