@@ -8,7 +8,8 @@ from bin_writer import file_bytes, object_bytes, road_bytes, small_file
 
 FRAMES = 4
 RELEASES = {"3.0": "cd", "3.1": "a", "3.1 with lengths in the lane graph": "ac", "3.3": "ab"}
-"""Which optional fields a layout has: a headings of roads, b lengths of lanes, c lengths of the lane graph, d map_id."""
+"""Which optional fields a layout has: a headings of roads, b lengths of lanes, c lengths of the lane graph, d the id of
+the map."""
 
 
 def ints(*values):

@@ -28,12 +28,15 @@ from hostile import (
     truncations,
 )
 from json_writer import json_bytes, old_document, small_document, small_json
+from later_bin_writer import LATER, small_release, tails
 from samples import sample
 
-SMALL_FILES = {"bin": small_file(), "json": small_json(), "old json": json_bytes(old_document())}
+SMALL_FILES = {"bin": small_file(), "bin 2025-11": LATER["2025-11"],
+               "bin 3.3": small_release("3.3", tails([(0, 0), (-1, -1)], [3.5] * 5)), "json": small_json(),
+               "old json": json_bytes(old_document())}
 REAL_FILES = {
     "map_942": ("pufferdrive/map_942.bin", hostile_word), "map_000": ("pufferdrive/map_000.bin", hostile_word),
-    "test": ("gpudrive/test.json", hostile_token),
+    "cilab_map_000": ("pufferdrive/cilab_map_000.bin", hostile_word), "test": ("gpudrive/test.json", hostile_token),
     "325": ("gpudrive/tfrecord-00000-of-01000_325.json", hostile_token)}
 
 MUTATIONS = 500
@@ -71,7 +74,7 @@ def test_every_truncation_is_refused(name):
     assert (check.refused, check.read) == (len(SMALL_FILES[name]) - 1, 0)
 
 
-@pytest.mark.parametrize("name", ["bin", "json"])
+@pytest.mark.parametrize("name", ["bin", "bin 2025-11", "bin 3.3", "json"])
 def test_every_flipped_bit_is_refused_or_plays(name, every):
     files = every(bit_flips(SMALL_FILES[name]), BIT_STRIDE)
     check = printed(FileCheck().run(files))
@@ -79,10 +82,11 @@ def test_every_flipped_bit_is_refused_or_plays(name, every):
     assert min(check.refused, check.played) > 200
 
 
-def test_every_word_of_a_bin_replaced_by_every_hostile_word_is_refused_or_plays(every):
-    files = every(replaced_words(SMALL_FILES["bin"]), WORD_STRIDE)
+@pytest.mark.parametrize("name", ["bin", "bin 2025-11", "bin 3.3"])
+def test_every_word_of_a_bin_replaced_by_every_hostile_word_is_refused_or_plays(name, every):
+    files = every(replaced_words(SMALL_FILES[name]), WORD_STRIDE)
     check = printed(FileCheck().run(files))
-    assert check.refused + check.read == len(files) > 5 * (len(SMALL_FILES["bin"]) // 4)
+    assert check.refused + check.read == len(files) > 5 * (len(SMALL_FILES[name]) // 4)
     assert min(check.refused, check.played) > 100
 
 

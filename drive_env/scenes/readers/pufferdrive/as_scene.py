@@ -56,7 +56,7 @@ def as_scene(contents: Contents, source: str) -> Scene:
     _check_states(contents, kept)
     tracks = contents.tracks
     origin_m = (origin_of(tracks["x"][kept], tracks["y"][kept], contents.valid[kept]) if len(kept)
-                else origin_of_map(*(_offset(_joined(contents.roads, axis), 0.0) for axis in range(2))))
+                else origin_of_map(*(_offset(contents.points(contents.roads, axis), 0.0) for axis in range(2))))
     objects = _objects(contents, kept, ids, origin_m, report)
     roads, index_of_road = _roads(contents, origin_m, report)
     report_levels(roads, report)
@@ -183,16 +183,16 @@ def _goals(contents, kept, origin_m, report):
 
 
 def _roads(contents, origin_m, report):
-    """The roads that have points and a known kind, and the index of each among these by that in the file."""
+    """The roads that have points and a known kind, and the index of each among these by that in the file, or -1."""
     parts = contents.roads
     known = [index for index, road in enumerate(parts) if road.kind]
     report.drop("roads of an unknown kind", len(parts) - len(known))
-    kept = [index for index in known if parts[index].points.size]
+    kept = [index for index in known if parts[index].count]
     report.drop("roads without points", len(known) - len(kept))
     if not contents.has_road_ids:
         report.impute("road ids: the index in the file", len(kept))
     start = np.zeros(len(kept) + 1, np.int32)
-    start[1:] = np.cumsum([parts[index].points.shape[1] for index in kept])
+    start[1:] = np.cumsum([parts[index].count for index in kept])
     chosen = [parts[index] for index in kept]
 
     def points(axis, offset_m):
@@ -200,7 +200,7 @@ def _roads(contents, origin_m, report):
             road = int(np.searchsorted(start, at[0], side="right")) - 1
             return f"road {kept[road]} at byte {chosen[road].at}: point {at[0] - start[road]}"
 
-        return bounded_float32(_offset(_joined(chosen, axis), offset_m), point_place)
+        return bounded_float32(_offset(contents.points(chosen, axis), offset_m), point_place)
 
     roads = Roads(
         id=np.array([road.id for road in chosen], np.int64),
@@ -208,7 +208,9 @@ def _roads(contents, origin_m, report):
         start=start, x_m=points(0, origin_m[0]), y_m=points(1, origin_m[1]), z_m=points(2, 0.0),
         width_m=np.array([road.width for road in chosen], np.float32),
         speed_limit_mps=np.array([max(0.0, road.speed_limit) for road in chosen], np.float32))
-    return roads, {index: new for new, index in enumerate(kept)}
+    index_of = np.full(len(parts), -1, np.int32)
+    index_of[kept] = np.arange(len(kept))
+    return roads, index_of
 
 
 def _lanes(contents, roads, index_of_road, report):
@@ -222,16 +224,11 @@ def _lanes(contents, roads, index_of_road, report):
     for index, road in enumerate(contents.roads):
         for after in () if road.exits is None else road.exits.tolist():
             listed += 1
-            before, behind = index_of_road.get(index, -1), index_of_road.get(after, -1)
+            before, behind = index_of_road[index], index_of_road[after] if 0 <= after < len(contents.roads) else -1
             if before >= 0 and behind >= 0 and before != behind and is_lane[behind]:
-                pairs[before, behind] = True
+                pairs[int(before), int(behind)] = True
     report.drop("exits of lanes that are no other lane, or are repeated", listed - len(pairs))
     return graph_of([before for before, _ in pairs], [after for _, after in pairs], roads.count)
-
-
-def _joined(parts, axis):
-    """(p,) float32, that coordinate of the points of all roads."""
-    return np.concatenate([np.zeros(0, "<f4"), *(road.points[axis] for road in parts)])
 
 
 def _offset(raw_m, origin_m):

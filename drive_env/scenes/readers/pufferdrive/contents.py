@@ -35,7 +35,7 @@ class Road(NamedTuple):
         at: its byte.
         kind: by the words of `ROAD_KINDS`; "" where the format has a kind that a scene has not.
         id: its id; the index in the file where the layout has none.
-        points: (3, p) float32: x, y and z.
+        points_at, count: the byte of its points, all x, then all y, then all z, float32, and their number.
         exits: the indices of the lanes it leads into; None where the layout has no lane graph.
         speed_limit: m/s, negative where unknown.
         width: m, 0 where unknown.
@@ -44,7 +44,8 @@ class Road(NamedTuple):
     at: int
     kind: str
     id: int
-    points: np.ndarray
+    points_at: int
+    count: int
     exits: np.ndarray | None = None
     speed_limit: float = -1.0
     width: float = 0.0
@@ -75,6 +76,7 @@ class Contents:
     """A file: n objects over t frames, roads and traffic controls.
 
     Attributes:
+        data: its bytes, which have the points of roads.
         object_at: (n,) int64, the byte of each object.
         kind: of each object, by the words of `OBJECT_KINDS`.
         id: (n,) int64; None where the layout has no ids.
@@ -89,6 +91,7 @@ class Contents:
         dropped, imputed: what of the file is not in here, and what of this is not in the file, by reason.
     """
 
+    data: bytes
     object_at: np.ndarray
     kind: list[str]
     id: np.ndarray | None
@@ -109,6 +112,11 @@ class Contents:
     dropped: dict[str, int] = field(default_factory=dict)
     imputed: dict[str, int] = field(default_factory=dict)
 
+    def points(self, roads: list[Road], axis: int) -> np.ndarray:
+        """(p,) float32, that coordinate of the points of some roads."""
+        return np.concatenate([np.zeros(0, "<f4"), *(
+            np.frombuffer(self.data, "<f4", road.count, road.points_at + 4 * axis * road.count) for road in roads)])
+
 
 class Cursor:
     """Reads a file from its first byte to its last.
@@ -126,8 +134,8 @@ class Cursor:
         """The error for bytes that are not of the layout."""
         return LayoutError(message, self.reached, ends, self.at)
 
-    def take(self, count: int, place: str, what: str) -> bytes:
-        """So many bytes.
+    def skip(self, count: int, place: str, what: str) -> int:
+        """The byte at which so many bytes begin, which are behind it from now on.
 
         Raises:
             LayoutError: there are fewer.
@@ -136,15 +144,15 @@ class Cursor:
             raise self.misfit(f"{place}: {what} takes {count} bytes; the file has {len(self.data) - self.at} left",
                               ends=True)
         self.at += count
-        return self.data[self.at - count : self.at]
+        return self.at - count
 
     def ints(self, count: int, place: str, what: str) -> np.ndarray:
         """(count,) int32."""
-        return np.frombuffer(self.take(4 * count, place, what), "<i4")
+        return np.frombuffer(self.data, "<i4", count, self.skip(4 * count, place, what))
 
     def floats(self, count: int, place: str, what: str) -> np.ndarray:
         """(count,) float32."""
-        return np.frombuffer(self.take(4 * count, place, what), "<f4")
+        return np.frombuffer(self.data, "<f4", count, self.skip(4 * count, place, what))
 
     def whole(self, place: str, what: str, low: int, high: int) -> int:
         """One int32 in [low, high].
@@ -181,7 +189,8 @@ class Cursor:
         Raises:
             LayoutError: it is something else.
         """
-        found = self.take(count, place, what).rstrip(b"\0")
+        first = self.skip(count, place, what)
+        found = self.data[first : first + count].rstrip(b"\0")
         if not all(32 <= byte < 127 for byte in found):
             raise self.misfit(f"{place}: {what} is {value_text(found)}; it must be printable ASCII")
         return found.decode("ascii")

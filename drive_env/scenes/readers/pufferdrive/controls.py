@@ -22,12 +22,12 @@ LIGHT_STATES = np.array([LIGHT_STATE_CODES[word] for word in ("off", "red", "yel
 """What a light shows, by the number in the file, of which the first is unknown."""
 
 
-def as_controls(contents: Contents, roads: Roads, index_of_road: dict[int, int], frame_count: int,
+def as_controls(contents: Contents, roads: Roads, index_of_road: np.ndarray, frame_count: int,
                 origin_m: np.ndarray, report: Report) -> TrafficControls:
     """The controls that apply to lanes of the scene, in the order of the file.
 
     Args:
-        index_of_road: index of a road of the scene by that in the file.
+        index_of_road: (r,) int32, the index of a road of the scene by that in the file, or -1.
 
     Raises:
         SceneError: names the control, its byte and the reason.
@@ -38,7 +38,8 @@ def as_controls(contents: Contents, roads: Roads, index_of_road: dict[int, int],
     is_lane = roads.kind == ROAD_KIND_CODES["lane"]
     kinds, lines_m, lanes, states = [], [], [], []
     for index, control in enumerate(contents.controls):
-        found = dict.fromkeys(index_of_road.get(lane, -1) for lane in control.lanes.tolist())
+        found = dict.fromkeys(int(index_of_road[lane]) for lane in control.lanes.tolist()
+                              if 0 <= lane < len(index_of_road))
         of_control = [lane for lane in found if lane >= 0 and is_lane[lane]]
         line_m = _line_m(control, index, roads, of_control, origin_m, report)
         if not of_control:

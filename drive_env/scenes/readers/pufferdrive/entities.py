@@ -71,7 +71,7 @@ def read_entities(data: bytes, layout: EntityLayout) -> Contents:
     roads = _read_roads(data, at, road_count, layout, object_count)
     tracks = {name: table[name] for name in ("x", "y", "z", "heading", "vx", "vy")}
     return Contents(
-        object_at=objects_at + table.dtype.itemsize * np.arange(object_count),
+        data=data, object_at=objects_at + table.dtype.itemsize * np.arange(object_count),
         kind=[OBJECT_TYPES[code] for code in table["type"].tolist()],
         id=table["id"].astype(np.int64) if layout.has_ids else None, tracks=tracks, valid=table["valid"] == 1,
         sizes={name: table[name] for name in ("width", "length", "height")}, goal=table["goal"],
@@ -165,8 +165,7 @@ def _read_roads(data, at, count, layout, object_count):
         if not 0 <= points <= spare // POINT_BYTES:
             raise LayoutError(f"{place}: it has {points} points; the file has bytes for 0 to {spare // POINT_BYTES}",
                               reached, ends=points > 0)
-        roads.append(Road(at, ROAD_TYPES[kind], numbers.get("id", index),
-                          np.frombuffer(data, "<f4", 3 * points, at + head.size).reshape(3, points)))
+        roads.append(Road(at, ROAD_TYPES[kind], numbers.get("id", index), at + head.size, points))
         at += layout.empty_entity_bytes + POINT_BYTES * points
     if at != len(data):
         raise LayoutError(f"byte {at}: {len(data) - at} bytes are left after the last road; none may be",

@@ -88,7 +88,7 @@ def read_release3(data: bytes, layout: ReleaseLayout) -> Contents:
                             "be, except the sections TLPHASE1 and LANEWID1")
     has_ego = agents["kind"][:1] == ["vehicle"]
     return Contents(
-        **agents, **metadata, controls=controls, has_road_ids=True, sdc=0 if has_ego else None,
+        data=data, **agents, **metadata, controls=controls, has_road_ids=True, sdc=0 if has_ego else None,
         imputed={"the recording vehicle: agent 0, by the convention of the format": int(has_ego)},
         roads=[road._replace(width=width_m) for road, width_m in zip(roads, widths_m, strict=True)],
         dropped={"lanes of the routes of agents": route_lanes, "objects such as cones and barriers": counts[3],
@@ -165,12 +165,12 @@ def _read_road(cursor, index, layout):
     cursor.whole(place, "id", index, index)
     code = cursor.whole(place, "type", 0, LAST_TYPE)
     count = cursor.length(place, "its number of points", 12)
-    points = cursor.floats(3 * count, place, "its points").reshape(3, count)
+    points_at = cursor.skip(12 * count, place, "its points")
     if layout.has_headings:
         cursor.floats(count, place, "its headings")
     if code > LAST_LANE:
         return Road(at, "line" if code <= LAST_LINE else "edge" if code <= LAST_EDGE else MISCELLANEOUS.get(code, ""),
-                    index, points)
+                    index, points_at, count)
     cursor.listed(place, "entries")
     exits = cursor.listed(place, "exits")
     limit_mps = float(cursor.floats(1, place, "speed_limit")[0])
@@ -179,7 +179,7 @@ def _read_road(cursor, index, layout):
                             f"must be at most {SPEED_LIMIT_MPS:g}, or negative where it is unknown")
     if layout.has_lengths:
         cursor.floats(1 + count, place, "its lengths")
-    return Road(at, "lane", index, points, exits, limit_mps)
+    return Road(at, "lane", index, points_at, count, exits, limit_mps)
 
 
 def _read_control(cursor, index):
@@ -201,7 +201,7 @@ def _skip_object(cursor, index):
     place = f"object of the map {index} at byte {cursor.at}"
     cursor.ints(2, place, "its id and type")
     frames = cursor.whole(place, "its number of frames", 0, FRAME_LIMIT)
-    cursor.take(OBJECT_FRAME_BYTES * frames, place, "its track")
+    cursor.skip(OBJECT_FRAME_BYTES * frames, place, "its track")
 
 
 def _skip_lane_graph(cursor, road_count, layout):
@@ -215,7 +215,7 @@ def _skip_lane_graph(cursor, road_count, layout):
                             f"{road_count - 1}")
     if layout.has_graph_lengths:
         cursor.floats(count, place, "the lengths of the lane graph")
-    cursor.take(4 * count * count, place, "the distances of the lane graph")
+    cursor.skip(4 * count * count, place, "the distances of the lane graph")
     cursor.reached += 1
 
 
@@ -262,7 +262,7 @@ def _read_widths(cursor, roads):
     widths_m = []
     for index, road in enumerate(roads):
         place = f"byte {cursor.at}"
-        found_m = cursor.floats(road.points.shape[1] if road.kind == "lane" else 0, place, "section LANEWID1")
+        found_m = cursor.floats(road.count if road.kind == "lane" else 0, place, "section LANEWID1")
         wrong = ~((found_m > 0) & (found_m <= LANE_WIDTH_LIMIT_M))
         if wrong.any():
             at = int(np.argmax(wrong))
