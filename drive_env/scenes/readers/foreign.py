@@ -37,7 +37,6 @@ MAGIC = (
 """First bytes of a file, what it is, and what to do."""
 
 XML_ROOTS = {
-    "commonRoad": "a CommonRoad scenario (XML{})",
     "OpenDRIVE": "an OpenDRIVE map (XML{})",
     "OpenSCENARIO": "an OpenSCENARIO scenario (XML)",
     "osm": "an OpenStreetMap file (XML)",
@@ -46,16 +45,17 @@ XML_ROOTS = {
 }
 """By the name of the root element; {} stands for the version."""
 
-XML_VERSIONS = {
-    "commonRoad": rb"commonRoadVersion\s*=\s*[\"']([\w.]{1,10})[\"']",
-    "OpenDRIVE": rb"revMajor\s*=\s*[\"'](\d{1,3})[\"'][^>]*?revMinor\s*=\s*[\"'](\d{1,3})[\"']",
-}
+OPENDRIVE_VERSION = re.compile(
+    rb"revMajor\s*=\s*[\"'](\d{1,3})[\"'][^>]{0,200}?revMinor\s*=\s*[\"'](\d{1,3})[\"']")
 
 LANELET = re.compile(rb"v\s*=\s*[\"'](?:lanelet|multipolygon)[\"']")
-ROOT = re.compile(rb"(?:\s|<\?.*?\?>|<!--.*?-->|<!(?!--)[^>]*>)*<([A-Za-z_][\w.:-]{0,60})", re.DOTALL)
-"""The prolog, comments and document type, and the name of the first element."""
-
-HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.DOTALL | re.IGNORECASE)
+ROOT = re.compile(rb"<([A-Za-z_][\w.:-]{0,60})")
+HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+SPACE = b" \t\r\n"
+COMMENTS = ((b"<!--", b"-->"),)
+XML_PROLOG = (*COMMENTS, (b"<?", b"?>"), (b"<!", b">"))
+"""First and last bytes of what can be before the first element."""
 
 TEXT_BYTES, TEXT_LEAST_BYTES, TEXT_SHOWN = 4096, 16, 40
 """Bytes of text that are examined, below which nothing is called text, and characters that the error shows."""
@@ -124,27 +124,49 @@ def _text(head):
         size = re.search(rb"\nsize (\d{1,18})\n", head)
         of_bytes = f" to a file of {int(size[1]):,} bytes" if size else ""
         return f"a Git-LFS pointer{of_bytes}, not the file itself", "get that with: git lfs pull"
-    if HTML.match(head):
+    if HTML.match(head, _behind(head, COMMENTS)):
         return "an HTML page", LOGIN_PAGE
     return _xml(head) or _csv(head) or _other_text(head)
 
 
+def root_element(data: bytes) -> str | None:
+    """The name of the first element of an XML document; None if the data are none."""
+    head = data[:HEAD_BYTES]
+    root = ROOT.match(head, _behind(head, XML_PROLOG))
+    return root[1].decode() if root else None
+
+
+def _behind(head, parts):
+    """The byte behind the space, comments and other parts that a document begins with; these are (first, last) bytes.
+
+    A loop and not a regular expression, which would take exponential time for many comments.
+    """
+    at = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+    while True:
+        while at < len(head) and head[at] in SPACE:
+            at += 1
+        end = next((last for first, last in parts if head.startswith(first, at)), None)
+        behind = -1 if end is None else head.find(end, at)
+        if behind < 0:
+            return at
+        at = behind + len(end)
+
+
 def _xml(head):
-    root = ROOT.match(head.removeprefix(b"\xef\xbb\xbf"))
-    if not root:
+    name = root_element(head)
+    if name is None:
         return None
-    name = root[1].decode()
     if name not in XML_ROOTS:
         return f"an XML document with the root element {name!r}", "drive-env has no reader for it"
     if name == "osm" and LANELET.search(head):
         return "a Lanelet2 map (XML)", NOT_YET
-    version = re.search(XML_VERSIONS.get(name, rb"(?!)"), head)
+    version = OPENDRIVE_VERSION.search(head)
     return XML_ROOTS[name].format(f", version {b'.'.join(version.groups()).decode()}" if version else ""), NOT_YET
 
 
 def _csv(head):
     # Two lines of text with as many commas, of which the first has no numbers.
-    lines = [line.rstrip(b"\r") for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 2)[:2]]
+    lines = [line.rstrip(b"\r") for line in head.removeprefix(BYTE_ORDER_MARK).split(b"\n", 2)[:2]]
     if len(lines) < 2 or not re.fullmatch(rb"[ -~\t]+", lines[0]) or not re.fullmatch(rb"[\t -~\x80-\xff]+", lines[1]):
         return None
     separators = [separator for separator in b",;\t" if lines[0].count(separator) == lines[1].count(separator) > 0]

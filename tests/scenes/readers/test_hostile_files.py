@@ -18,6 +18,7 @@ import json_damage
 import pytest
 from bin_writer import file_bytes, object_bytes, road_bytes, small_file
 from build_core import ADDRESS
+from commonroad_writer import small_scenario
 from hostile import (
     FileCheck,
     bit_flips,
@@ -33,10 +34,11 @@ from samples import sample
 
 SMALL_FILES = {"bin": small_file(), "bin 2025-11": LATER["2025-11"],
                "bin 3.3": small_release("3.3", tails([(0, 0), (-1, -1)], [3.5] * 5)), "json": small_json(),
-               "old json": json_bytes(old_document())}
+               "old json": json_bytes(old_document()), "commonroad": small_scenario()}
 REAL_FILES = {
     "map_942": ("pufferdrive/map_942.bin", hostile_word), "map_000": ("pufferdrive/map_000.bin", hostile_word),
     "cilab_map_000": ("pufferdrive/cilab_map_000.bin", hostile_word), "test": ("gpudrive/test.json", hostile_token),
+    "us101": ("commonroad/USA_US101-3_3_T-1.xml", hostile_token),
     "325": ("gpudrive/tfrecord-00000-of-01000_325.json", hostile_token)}
 
 MUTATIONS = 500
@@ -74,7 +76,7 @@ def test_every_truncation_is_refused(name):
     assert (check.refused, check.read) == (len(SMALL_FILES[name]) - 1, 0)
 
 
-@pytest.mark.parametrize("name", ["bin", "bin 2025-11", "bin 3.3", "json"])
+@pytest.mark.parametrize("name", ["bin", "bin 2025-11", "bin 3.3", "json", "commonroad"])
 def test_every_flipped_bit_is_refused_or_plays(name, every):
     files = every(bit_flips(SMALL_FILES[name]), BIT_STRIDE)
     check = printed(FileCheck().run(files))
