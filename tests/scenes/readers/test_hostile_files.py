@@ -73,7 +73,8 @@ def test_the_small_files_are_small_and_play(name):
 @pytest.mark.parametrize("name", SMALL_FILES)
 def test_every_truncation_is_refused(name):
     check = printed(FileCheck().run(truncations(SMALL_FILES[name])))
-    assert (check.refused, check.read) == (len(SMALL_FILES[name]) - 1, 0)
+    optional = 2 if name == "bin 3.3" else 0  # the sections that it may end before
+    assert (check.refused, check.read) == (len(SMALL_FILES[name]) - 1 - optional, optional)
 
 
 @pytest.mark.parametrize("name", ["bin", "bin 2025-11", "bin 3.3", "json", "commonroad"])
@@ -81,7 +82,7 @@ def test_every_flipped_bit_is_refused_or_plays(name, every):
     files = every(bit_flips(SMALL_FILES[name]), BIT_STRIDE)
     check = printed(FileCheck().run(files))
     assert check.refused + check.read == len(files) > len(SMALL_FILES[name])
-    assert min(check.refused, check.played) > 200
+    assert min(check.refused, check.played) > 100
 
 
 @pytest.mark.parametrize("name", ["bin", "bin 2025-11", "bin 3.3"])

@@ -124,7 +124,7 @@ def id_of(element: Element, name: str, key: str = "id") -> int:
     """
     if key not in element.attrib:
         raise SceneError(f"{name} has no {key}")
-    return whole_of(element.attrib[key], f"the {key} of {name}", -(2**63), 2**63 - 1)
+    return whole_of(element.attrib[key], f"{name}: {key}", -(2**63), 2**63 - 1)
 
 
 def value_of(element: Element, tag: str, place: str, low: float = -math.inf, high: float = math.inf) -> float | None:

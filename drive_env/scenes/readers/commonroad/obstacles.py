@@ -82,7 +82,7 @@ def read_obstacles(root: Element, dt_s: float, report: Report) -> list[Track]:
             report.drop(SKIPPED[element.tag])
         if element.tag not in ("obstacle", "staticObstacle", "dynamicObstacle"):
             continue
-        name = f"obstacle {id_of(element, f'{element.tag}, element {number} of the document,')}"
+        name = f"obstacle {id_of(element, f'the document: element {number}, {element.tag}')}"
         role = text_of(child(element, "role", name)) if element.tag == "obstacle" else element.tag[: -len("Obstacle")]
         if role not in ("static", "dynamic"):
             raise SceneError(f"{name}: role is {value_text(role)}; it must be static or dynamic")

@@ -15,6 +15,7 @@ from ...coordinates import (
     note_unwrapped,
     origin_of,
     origin_of_map,
+    relative,
     time_major,
     wrapped,
 )
@@ -56,7 +57,7 @@ def as_scene(contents: Contents, source: str) -> Scene:
     _check_states(contents, kept)
     tracks = contents.tracks
     origin_m = (origin_of(tracks["x"][kept], tracks["y"][kept], contents.valid[kept]) if len(kept)
-                else origin_of_map(*(_offset(contents.points(contents.roads, axis), 0.0) for axis in range(2))))
+                else origin_of_map(*(relative(contents.points(contents.roads, axis), 0.0) for axis in range(2))))
     objects = _objects(contents, kept, ids, origin_m, report)
     roads, index_of_road = _roads(contents, origin_m, report)
     report_levels(roads, report)
@@ -175,8 +176,8 @@ def _goals(contents, kept, origin_m, report):
     def goal_place(at):
         return f"{_place(contents, kept[at[0]])}: its goal"
 
-    return (bounded_float32(_offset(goal[:, :2], origin_m), goal_place),
-            bounded_float32(_offset(goal[:, 2], 0.0), goal_place))
+    return (bounded_float32(relative(goal[:, :2], origin_m), goal_place),
+            bounded_float32(relative(goal[:, 2], 0.0), goal_place))
 
 
 # ---- map ----
@@ -200,7 +201,7 @@ def _roads(contents, origin_m, report):
             road = int(np.searchsorted(start, at[0], side="right")) - 1
             return f"road {kept[road]} at byte {chosen[road].at}: point {at[0] - start[road]}"
 
-        return bounded_float32(_offset(contents.points(chosen, axis), offset_m), point_place)
+        return bounded_float32(relative(contents.points(chosen, axis), offset_m), point_place)
 
     roads = Roads(
         id=np.array([road.id for road in chosen], np.int64),
@@ -229,12 +230,3 @@ def _lanes(contents, roads, index_of_road, report):
                 pairs[int(before), int(behind)] = True
     report.drop("exits of lanes that are no other lane, or are repeated", listed - len(pairs))
     return graph_of([before for before, _ in pairs], [after for _, after in pairs], roads.count)
-
-
-def _offset(raw_m, origin_m):
-    """Coordinates relative to the origin, float64; NaN where they are not finite."""
-    # Convert finite values only: a signalling NaN would raise a floating-point flag.
-    values_m = np.full(raw_m.shape, np.nan)
-    np.copyto(values_m, raw_m, where=np.isfinite(raw_m))
-    values_m -= origin_m
-    return values_m

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....errors import SceneError
+from ...coordinates import relative
 from ...limits import CONTROL_STATE_LIMIT, COORDINATE_LIMIT_M
 from ...scene import (
     CONTROL_KIND_CODES,
@@ -63,7 +64,7 @@ def as_controls(contents: Contents, roads: Roads, index_of_road: np.ndarray, fra
 
 def _line_m(control, index, roads, lanes, origin_m, report):
     """(4,) the stop line, its left end first, as the traffic sees it that comes along the first of its lanes."""
-    ends_m = np.array([control.line[:2], control.line[3:5]], np.float64) - origin_m
+    ends_m = relative(control.line.reshape(2, 3)[:, :2], origin_m)
     far = ~(np.abs(ends_m) <= COORDINATE_LIMIT_M)
     if far.any():
         raise SceneError(f"traffic control {index} at byte {control.at}: its stop line is {ends_m[far][0]:g} m from "
