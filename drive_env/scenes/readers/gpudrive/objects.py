@@ -91,6 +91,7 @@ def read_tracks(entries: list, is_old: bool, report: Report) -> Tracks:
     if ids is None:
         report.impute("object ids: the index in the file", len(entries))
     goal_m, goal_z_m = _goals(entries)
+
     # Check every number while the lists become (n, t) arrays, then ranges of valid states.
     tracks = Tracks(
         kind=[OBJECT_TYPES[kind] for kind in kinds], id=ids or list(range(len(entries))), has_ids=ids is not None,
