@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ from samples import sample
 from drive_env import Batch, DriveConfig
 from drive_env.errors import SceneError
 from drive_env.scenes import load_scene, save_scene
-from drive_env.scenes.readers.commonroad import has_signature, lanelets, read_commonroad
+from drive_env.scenes.readers.commonroad import elements, has_signature, lanelets, read_commonroad
 from drive_env.scenes.scene import LIGHT_STATES, OBJECT_KINDS, ROAD_KINDS
 from drive_env.scenes.validate import validate_scene
 
@@ -88,6 +89,11 @@ def test_the_vehicle_of_the_planning_problem_drives_and_the_others_replay_their_
                                   vehicles["y_m"] - scene.objects.y_m[frame, item])
                 assert away_m.min() < 1e-4
             batch.step(np.full(1, batch.single_action_space.n // 2))
+
+
+def test_author_affiliation_and_source_are_noted():
+    scene = read(document(straight(1), author="A. Author", source="", affiliation="x" * 400))
+    assert scene.report.notes == ["author of the scenario: A. Author", f"affiliation of the scenario: {'x' * 300}"]
 
 
 def test_a_scenario_is_saved_and_loaded_and_found_by_its_content(tmp_path):
@@ -400,6 +406,21 @@ def test_a_small_file_cannot_take_much_memory():
     data = b"<commonRoad>" + b"<a/>" * 2_000_000 + b"</commonRoad>"
     with pytest.raises(SceneError, match="which may take 532000600 in memory once parsed; at most 90000000"):
         read_commonroad(data, "x", 10_000)
+
+
+@pytest.mark.parametrize("part", [
+    "<a/>", '<a b="1"/>', '<a b="1" c="2"/>', '<a b="1" c="" d="" e="" f="" g="" h="" i="8"/>', "<a>text</a>", "<a/>é",
+    "<a><b/></a>", "<a>" + "<b/>" * 30 + "</a>", "<a>" + "x" * 1000 + "</a>", "<a>" + "x" * 1000 + "\U0001f600</a>",
+    "&amp;" * 100, "<{}/>", "<a {}='x'/>", "<a b='{}'/>"])
+def test_the_memory_of_a_document_is_bounded_before_it_is_parsed(part):
+    count = max(1, 400_000 // len(part))
+    parts = (part.replace("{}", f"n{number}") for number in range(count))
+    data = f"<r>{''.join(parts)}</r>".encode()
+    tracemalloc.start()
+    root = elements.parsed(data, 10**9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert root.tag == "r" and peak < elements.parsed_bytes_at_most(data)
 
 
 # ---- real files ----

@@ -14,7 +14,7 @@ import numpy as np
 from ....errors import SceneError, value_text
 from ...coordinates import bounded_float32, origin_of, wrapped
 from ...limits import DT_RANGE_S
-from ...metadata import check_text
+from ...metadata import as_text, check_text
 from ...scene import OBJECT_KIND_CODES, Objects, Provenance, Report, Scene
 from ...sizes import imputed_sizes
 from ..foreign import root_element
@@ -29,6 +29,9 @@ VERSIONS = ("2018b", "2020a")
 
 READ_TAGS = ("lanelet", "obstacle", "staticObstacle", "dynamicObstacle", "phantomObstacle", "environmentObstacle",
              "planningProblem", "trafficLight", "trafficSign", "location", "scenarioTags")
+
+ORIGIN_CHARACTERS = 300
+"""Of author, affiliation and source in the report."""
 
 STATE_LIMIT = 1 << 26
 """States of all objects over all frames: a small file can claim a product that memory cannot hold."""
@@ -59,7 +62,8 @@ def read_commonroad(data: bytes, source: str, stored_bytes: int) -> Scene:
     dt_s = _time_step_s(root)
     benchmark = root.get("benchmarkID", "")
     check_text("the document: benchmarkID", benchmark)
-    report = Report()
+    report = Report(notes=[f"{name} of the scenario: {as_text(root.get(name, ''))[:ORIGIN_CHARACTERS]}"
+                           for name in ("author", "affiliation", "source") if root.get(name)])
 
     # Its parts.
     lanelets = read_lanelets(root, report)

@@ -9,10 +9,12 @@ from xml.parsers import expat
 
 from ....errors import SceneError, value_text
 from ...coordinates import RAW_LIMIT_M
+from ...json_text import TEXT_COPIES, WIDE_TEXT_COPIES
 from ..source import PARSED_BYTES, PARSED_SHARE
 
-TAG_BYTES = 250
-"""Upper bound of the memory of an element with its text."""
+TAG_BYTES, ATTRIBUTE_BYTES = 250, 250
+"""Upper bounds of the memory that a tag and an attribute take, measured with CPython 3.11. An element with attributes
+has a dict, which is in that of its first attribute; text counts apart."""
 
 DEPTH_LIMIT = 32
 """Nesting depth; scenarios have nine."""
@@ -27,7 +29,7 @@ def parsed(data: bytes, stored_bytes: int) -> Element:
     Raises:
         SceneError: it is not well-formed, has a document type, is nested too deep, or needs too much memory.
     """
-    needed, allowed = TAG_BYTES * data.count(b"<") + 4 * len(data), max(PARSED_BYTES, PARSED_SHARE * stored_bytes)
+    needed, allowed = parsed_bytes_at_most(data), max(PARSED_BYTES, PARSED_SHARE * stored_bytes)
     if needed > allowed:
         raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; at most {allowed} "
                          "are allowed")
@@ -62,6 +64,12 @@ def parsed(data: bytes, stored_bytes: int) -> Element:
     except (LookupError, ValueError) as error:  # an encoding that Python has not, or that is none of text
         raise SceneError(f"line 1, column 1: it cannot be decoded: {value_text(str(error))}") from None
     return builder.close()
+
+
+def parsed_bytes_at_most(data: bytes) -> int:
+    """An upper bound of the memory that parsing this text takes, the text included."""
+    copies = TEXT_COPIES if data.isascii() else WIDE_TEXT_COPIES
+    return copies * len(data) + TAG_BYTES * data.count(b"<") + ATTRIBUTE_BYTES * data.count(b"=")
 
 
 def children(element: Element, tag: str, place: str) -> Iterator[tuple[str, Element]]:

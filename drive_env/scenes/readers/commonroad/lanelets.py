@@ -94,7 +94,8 @@ def read_lanelets(root: Element, report: Report) -> list[Lanelet]:
     Raises:
         SceneError: names the lanelet and the reason.
     """
-    found, first = [], {}
+    found: list[Lanelet] = []
+    first: dict[int, int] = {}
     for number, element in enumerate(root.iterfind("lanelet"), 1):
         lanelet = _read_lanelet(element, id_of(element, f"lanelet {number}"), report)
         if lanelet.id in first:

@@ -124,12 +124,12 @@ def read_state(element: Element, place: str, default_frame: int | None, report: 
     Raises:
         SceneError: names the quantity and the reason.
     """
-    frame = value_of(element, "time", place, 0, FRAME_LIMIT - 1)
-    if frame is None and default_frame is None:
+    time = value_of(element, "time", place, 0, FRAME_LIMIT - 1)
+    if time is None and default_frame is None:
         raise SceneError(f"{place} has no time")
-    frame = default_frame if frame is None else frame
-    if frame != int(frame):
-        raise SceneError(f"{place}: time is {frame:g}; it must be a whole number of steps")
+    if time is not None and time != int(time):
+        raise SceneError(f"{place}: time is {time:g}; it must be a whole number of steps")
+    frame = int(time) if time is not None else default_frame or 0
     x_m, y_m = place_of(child(element, "position", place), f"{place}: position", report)
     heading_rad = value_of(element, "orientation", place, -ANGLE_LIMIT_RAD, ANGLE_LIMIT_RAD)
     speed_mps = value_of(element, "velocity", place, -SPEED_LIMIT_MPS, SPEED_LIMIT_MPS)
@@ -137,8 +137,8 @@ def read_state(element: Element, place: str, default_frame: int | None, report: 
         report.impute("orientations 0, absent from the file")
     heading_rad = heading_rad or 0.0
     if speed_mps is None:
-        return Pose(int(frame), x_m, y_m, heading_rad, math.nan, math.nan)
-    return Pose(int(frame), x_m, y_m, heading_rad, speed_mps * math.cos(heading_rad), speed_mps * math.sin(heading_rad))
+        return Pose(frame, x_m, y_m, heading_rad, math.nan, math.nan)
+    return Pose(frame, x_m, y_m, heading_rad, speed_mps * math.cos(heading_rad), speed_mps * math.sin(heading_rad))
 
 
 def place_of(position: Element, place: str, report: Report) -> tuple[float, float]:

@@ -33,6 +33,10 @@ class Light(NamedTuple):
     offset_s: float
 
 
+NO_PROGRAM = Light([], [], 0.0)
+"""Of signs, and of lights that are off."""
+
+
 def read_lights(root: Element, dt_s: float) -> dict[int, Light]:
     """The traffic lights of a scenario by id.
 
@@ -51,7 +55,7 @@ def _read_light(element, name, dt_s):
     active = element.find("active")
     cycle = element.find("cycle")
     if cycle is None or (active is not None and text_of(active) == "false"):
-        return Light([], [], 0.0)
+        return NO_PROGRAM
     states, steps = [], []
     for place, phase in children(cycle, "cycleElement", name):
         colour = text_of(child(phase, "color", place))
@@ -72,7 +76,7 @@ def read_signs(root: Element, country: str) -> dict[int, list[tuple[str, float]]
         SceneError: names the sign and the reason.
     """
     meanings = GERMAN_SIGNS | SIGNS.get(country, {})
-    signs = {}
+    signs: dict[int, list[tuple[str, float]]] = {}
     for sign_id, element in _by_id(root, "trafficSign", "traffic sign"):
         found = signs.setdefault(sign_id, [])
         for place, part in children(element, "trafficSignElement", f"traffic sign {sign_id}"):
@@ -109,16 +113,16 @@ def as_controls(lanelets: list[Lanelet], lane_of: dict[int, int], lights: dict[i
     kinds, lines_m, roads, programs, names = [], [], [], [], []
     for lanelet in lanelets:
         of_lanelet = [("light", lights[light]) for light in lanelet.lights if light in lights]
-        of_lanelet += [(meaning, None) for meaning in dict.fromkeys(
+        of_lanelet += [(meaning, NO_PROGRAM) for meaning in dict.fromkeys(
             meaning for sign in lanelet.signs for meaning, _ in signs.get(sign, ()) if meaning != "limit")]
         report.drop("references to traffic lights and signs that are not in the file",
                     sum(light not in lights for light in lanelet.lights)
                     + sum(sign not in signs for sign in lanelet.signs))
-        for meaning, light in of_lanelet if lanelet.id in lane_of else ():
+        for meaning, program in of_lanelet if lanelet.id in lane_of else ():
             kinds.append(CONTROL_KIND_CODES[meaning])
             lines_m.append(lanelet.stop_line_m.ravel())
             roads.append(lane_of[lanelet.id])
-            programs.append(light or Light([], [], 0.0))
+            programs.append(program)
             names.append(lanelet.id)
     count = len(kinds)
     if count > CONTROL_LIMIT or count * frame_count > CONTROL_STATE_LIMIT:

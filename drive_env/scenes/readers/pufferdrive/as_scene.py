@@ -188,12 +188,12 @@ def _roads(contents, origin_m, report):
     parts = contents.roads
     known = [index for index, road in enumerate(parts) if road.kind]
     report.drop("roads of an unknown kind", len(parts) - len(known))
-    kept = [index for index in known if parts[index].count]
+    kept = [index for index in known if parts[index].point_count]
     report.drop("roads without points", len(known) - len(kept))
     if not contents.has_road_ids:
         report.impute("road ids: the index in the file", len(kept))
     start = np.zeros(len(kept) + 1, np.int32)
-    start[1:] = np.cumsum([parts[index].count for index in kept])
+    start[1:] = np.cumsum([parts[index].point_count for index in kept])
     chosen = [parts[index] for index in kept]
 
     def points(axis, offset_m):

@@ -35,7 +35,8 @@ class Road(NamedTuple):
         at: its byte.
         kind: by the words of `ROAD_KINDS`; "" where the format has a kind that a scene has not.
         id: its id; the index in the file where the layout has none.
-        points_at, count: the byte of its points, all x, then all y, then all z, float32, and their number.
+        points_at: the byte of its points: all x, then all y, then all z, float32.
+        point_count: their number.
         exits: the indices of the lanes it leads into; None where the layout has no lane graph.
         speed_limit: m/s, negative where unknown.
         width: m, 0 where unknown.
@@ -45,7 +46,7 @@ class Road(NamedTuple):
     kind: str
     id: int
     points_at: int
-    count: int
+    point_count: int
     exits: np.ndarray | None = None
     speed_limit: float = -1.0
     width: float = 0.0
@@ -115,7 +116,7 @@ class Contents:
     def points(self, roads: list[Road], axis: int) -> np.ndarray:
         """(p,) float32, that coordinate of the points of some roads."""
         return np.concatenate([np.zeros(0, "<f4"), *(
-            np.frombuffer(self.data, "<f4", road.count, road.points_at + 4 * axis * road.count) for road in roads)])
+            np.frombuffer(self.data, "<f4", road.point_count, road.points_at + 4 * axis * road.point_count) for road in roads)])
 
 
 class Cursor:

@@ -262,7 +262,7 @@ def _read_widths(cursor, roads):
     widths_m = []
     for index, road in enumerate(roads):
         place = f"byte {cursor.at}"
-        found_m = cursor.floats(road.count if road.kind == "lane" else 0, place, "section LANEWID1")
+        found_m = cursor.floats(road.point_count if road.kind == "lane" else 0, place, "section LANEWID1")
         wrong = ~((found_m > 0) & (found_m <= LANE_WIDTH_LIMIT_M))
         if wrong.any():
             at = int(np.argmax(wrong))
