@@ -116,7 +116,8 @@ class Contents:
     def points(self, roads: list[Road], axis: int) -> np.ndarray:
         """(p,) float32, that coordinate of the points of some roads."""
         return np.concatenate([np.zeros(0, "<f4"), *(
-            np.frombuffer(self.data, "<f4", road.point_count, road.points_at + 4 * axis * road.point_count) for road in roads)])
+            np.frombuffer(self.data, "<f4", road.point_count, road.points_at + 4 * axis * road.point_count)
+            for road in roads)])
 
 
 class Cursor:
