@@ -285,8 +285,8 @@ class Learner:
     def expert_part(self, part: RolloutBuffer, parameters: Tensor) -> ExpertPart:
         """What the losses of a minibatch need of the expert.
 
-        The value loss has the policy's own steps, whose returns are the policy's. Where there are none, since the expert
-        drives everywhere, it has the expert's: the critic begins with the returns of the policy that is cloned.
+        The value loss has the policy's own steps, whose returns are the policy's. Where there are none, since the
+        expert drives everywhere, it has the expert's: the critic begins with the returns of the cloned driver.
         """
         labelled = part.loss_mask & part.labelled
         log_probs = self.policy.actor.log_prob(parameters, torch.where(labelled[..., None], part.expert_actions, 0))

@@ -70,8 +70,8 @@ class RolloutBuffer:
             "first", "waits", "partner", "invalid", "coplayer", "terminations", "truncations", "truncation",
             "trial_ended", "last_waits", "last_first", "expert_drives", "labelled")}
         types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_written": torch.int64,
-                  "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype, "expert_actions": action_dtype,
-                  "observations": observations.dtype}
+                  "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype,
+                  "expert_actions": action_dtype, "observations": observations.dtype}
         widths = {"observations": observations.shape[1:], "actions": (components,), "previous_actions": (components,),
                   "expert_actions": (components if has_expert else 0,), "goal": (goal_features,)}
         per_agent = ("start_written", "start_position", "last_value", "last_waits", "last_first", "restart_value")
