@@ -108,7 +108,7 @@ def main() -> None:
 
     def run(folder: Path, scene_count: int = 64, episodes: int = 8, deterministic: bool = False, seed: int = 0,
             device: str = "auto", out: Path | None = None) -> None:
-        """Prints the score of each trial of every ego of a population, with the partners it knows and with others.
+        """Prints the score of each trial of every ego of a population, with its partners and with others.
 
         Writes `cross_play.json`, too.
 
@@ -122,6 +122,7 @@ def main() -> None:
             out: the file to write; none: cross_play.json in the folder.
         """
         try:
+            # The scores of every ego with every set of partners, and the hashes of all weights.
             manifest, torch_device = read_manifest(folder), join(device).device
             sets, found = sets_of(manifest), {}
             for ego, known in manifest["egos"].items():

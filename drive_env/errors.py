@@ -76,6 +76,11 @@ def a_type(kind: type) -> str:
     return f"{'an' if kind.__name__.startswith((*'AEIOaeio', 'ndarray')) else 'a'} {kind.__name__}"
 
 
+def with_article(word: str) -> str:
+    """A word with "a" or "an", for a message."""
+    return f"{'an' if word.startswith(tuple('AEIOaeio')) else 'a'} {word}"
+
+
 def bound_text(bound: float) -> str:
     """A bound in digits that parse to the bound itself."""
     text = f"{bound:g}"

@@ -287,9 +287,10 @@ def _eligible(scene: Scene, config: DriveConfig, frames: Frames, report: Report)
         chosen &= valid
     if not chosen.any():
         counts = ", ".join(f"{reason}: {count}" for reason, count in report.dropped.items())
+        none = "none is valid" if objects.count else "it has no objects"
         raise SceneError(
             f"scene {scene.name} has no object that could drive with control={config.control!r} at "
-            f"start_step {config.start_step}: {counts or 'none is valid'}")
+            f"start_step {config.start_step}: {counts or none}")
     return np.flatnonzero(chosen)
 
 

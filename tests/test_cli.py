@@ -1,6 +1,7 @@
 """Does the command report in tables, and errors in one sentence?"""
 
 import errno
+import importlib.util
 import io
 import os
 import re
@@ -156,6 +157,17 @@ def test_every_command_takes_every_generator_without_a_number_of_vehicles(name, 
 
 def test_the_demo_takes_a_scene_with_one_car_to_drive():
     assert "generate_scene('gates', seed=0, agents=1)" in run("demo", "gates", "--episodes", "1")
+
+
+def test_inspect_shows_and_plots_a_map_without_objects(tmp_path):
+    path = tmp_path / "map.json"
+    path.write_bytes(json_bytes({"roads": small_document()["roads"][:1]}))
+    plot = ("--plot", str(tmp_path / "map.png")) if importlib.util.find_spec("matplotlib") else ()
+    output = run("inspect", str(path), *plot)
+    assert cells(output, "lane graph") == ["1 lane, 0 links"] and cells(output, "object ids") == ["none"]
+    assert cells(output, "lane")[:2] == ["1", "3"]
+    assert "has no object that could drive" in output and "it has no objects" in output
+    assert not plot or (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_inspect_shows_a_scene_without_agents(monkeypatch):

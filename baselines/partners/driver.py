@@ -1,8 +1,8 @@
 """How do partners drive the co-players of a batch? One forward pass per partner, of the agents that it drives.
 
-The host knows who drives whom (draws.py) and lists the agents of each partner; a partner computes these alone, with
-their rows of a KV cache of all agents. On a GPU a pass is a captured graph of fixed size: a list is filled up with
-agents that it has already, and a partner that drives more agents than fit makes several passes.
+The host stores which partner drives which agent (draws.py) and lists the agents of each partner; a partner computes
+these alone, with their rows of a KV cache of all agents. On a GPU a pass is a captured graph of fixed size: a list is
+filled up with agents that it has already, and a partner that drives more agents than fit makes several passes.
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ def draw_curves(lines: list[dict[str, Any]], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 
+    # The panels, and the points of a metric in lines of a kind.
     panels = panels_of(lines)
     of_evaluators = {name for line in lines if "evaluator" in line for name in line}
     columns = (len(panels) + 1) // 2

@@ -1,4 +1,4 @@
-"""What do predicates see? The tracks of a trial, each with its lanes, and the map around them."""
+"""What do predicates read? The tracks of a trial, each with its lanes, and the map around them."""
 
 from __future__ import annotations
 

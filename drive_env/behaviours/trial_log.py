@@ -158,7 +158,7 @@ class TrialLog:
 def _trial_text(of):
     """A trial, by its index and that of its episode."""
     episode, trial = of
-    return f"{trial} of episode {episode}"
+    return f"index {trial} of episode index {episode}"
 
 
 def _objects(objects, kept, goal_m, moving):

@@ -57,7 +57,7 @@ ONE_SCENE_HELP = f"{SCENE_HELP} Of a folder one scene is taken, see --index."
 INDEX = Annotated[int, _number("Index of the scene where SCENE is a folder, whose files are sorted by name.", min=0)]
 SCENE_SEED = Annotated[int, _number("Seed of a generated scene.", min=0)]
 SCENE_AGENTS = Annotated[int | None, _number("Number of vehicles of a generated scene.", min=1, max=4096,
-                                             show_default="32; 1 where the scene has one car to drive")]
+                                             show_default="that of the generator")]
 
 
 @app.command(short_help="Play the town, a scene, and trials of a hidden exit.")
@@ -221,9 +221,9 @@ def drive(
     env: ENV = None,
     settings: SETTINGS = None,
 ) -> None:
-    """Drive an agent yourself in a window: arrow keys or WASD, Space brakes, R resets, Esc quits.
+    """Drive an agent yourself in a window: arrow keys or WASD, Space brakes, R begins the next episode, Esc quits.
 
-    A gamepad's left stick drives, A brakes, and Start resets. Needs the extra [drive].
+    A gamepad's left stick drives, A brakes, and Start begins the next episode. Needs the extra [drive].
     """
     visuals.drive(visuals.Episode(scene, index, policy, agents, trials, seed, env, settings or (), parked), view.value,
                   agent)

@@ -96,7 +96,7 @@ def facts(scene: Scene) -> list[tuple[str, str]]:
         found.append(("traffic", extent(objects.x_m[objects.valid], objects.y_m[objects.valid], scene.origin_m)))
     x_m, y_m = scene.origin_m
     found += [("origin", f"({x_m:.12g}, {y_m:.12g}) m, subtracted from all coordinates"),
-              ("lane graph", f"{lane_count} lanes, {len(scene.lanes.successor)} links"),
+              ("lane graph", f"{show.plural(lane_count, 'lane')}, {show.plural(len(scene.lanes.successor), 'link')}"),
               ("object ids", spans(objects.id))]
     if scene.sdc >= 0:
         found.append(("recording vehicle", f"object {scene.sdc}, id {objects.id[scene.sdc]}"))

@@ -28,7 +28,7 @@ SCENES = 64
 """Number of scenes, all outside the training; one episode is played on each."""
 
 EXITS = ("right", "middle", "left")
-"""Names of the exits as the driver sees them, in the order of the candidate goals of a scene."""
+"""Names of the exits from the view of the driver, in the order of the candidate goals of a scene."""
 
 FILES = ("trials.mp4", "trials.html")
 """The film and the page of the episode in the folder of `--out`."""
@@ -74,7 +74,8 @@ def report_episode(play: Play, config: DriveConfig, seed: int, out: Path | None)
             recorder.capture()
         recording = recorder.recording()
     show.heading(f"one of these episodes: scene {play.scene.name}")
-    show.lines("\n".join(f"trial {trial.index + 1}: {seen(trial, play.scene, config)}" for trial in recording.trials))
+    show.lines("\n".join(f"trial {trial.index + 1}: {exit_text(trial, play.scene, config)}"
+                         for trial in recording.trials))
     if out is None:
         return
     film, page = (out / name for name in FILES)
@@ -116,7 +117,7 @@ def again(play: Play, config: DriveConfig, seed: int) -> Iterator[tuple[Batch, C
         yield batch, iter(play.actions).__next__
 
 
-def seen(trial: Trial, scene: Scene, config: DriveConfig) -> str:
+def exit_text(trial: Trial, scene: Scene, config: DriveConfig) -> str:
     """Which exit the agent drives to, as a text: the one whose goal it comes closest to, if that is close enough."""
     path_m = np.stack([trial.x_m[:, 0], trial.y_m[:, 0]], -1)[trial.present[:, 0]]
     distance_m = np.linalg.norm(path_m[:, None] - scene.candidate_goals_m, axis=-1).min(0)

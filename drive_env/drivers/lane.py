@@ -57,7 +57,7 @@ class LaneDriver(RuleBasedDriver):
     * **Lane changes.** It changes lanes as soon as the gaps ahead and behind on the other lane are at least the sum of
       the gap at rest, half of the headway, and the distance that the faster vehicle needs to brake to the speed of the
       other. Where the lane ends it waits for a gap; the agent behind on the other lane makes room. Of two agents that
-      wish to exchange lanes, the one behind stops earlier; where both stand beside each other, one drives on. It
+      are to exchange lanes, the one behind stops earlier; where both stand beside each other, one drives on. It
       changes lanes only to get to its goal.
     * **Overtaking**, in generated scenes. On the oncoming lane it passes vehicles that are no agents and drive at less
       than 75% of the speed of its path, if by a forecast of its accelerations it is back before its goal and at least
@@ -65,7 +65,7 @@ class LaneDriver(RuleBasedDriver):
       lines.
 
     Vehicles that will not drive on are passed on the left. Vehicles that are no agents and cross are forecast to drive
-    straight on. The driver knows no hidden values, does not reverse, does not park, and gives no priority from the
+    straight on. The driver uses no hidden values, does not reverse, does not park, and gives no priority from the
     right. The actions are a function of the worlds' current state; with `on_goal` "next" also of the places where the
     agents reached their goals.
 

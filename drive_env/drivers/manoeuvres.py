@@ -145,10 +145,10 @@ def pull_out(car: Car, pose: tuple[float, float, float], onward: int, x_limit_m:
 
 def is_free(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray:
     """For each pose, whether no box is in the car or nearer to one of its sides than the margin."""
-    return np.logical_not(touching(car, poses, boxes, margin_m).any(axis=-1))
+    return np.logical_not(overlapping(car, poses, boxes, margin_m).any(axis=-1))
 
 
-def touching(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray:
+def overlapping(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarray:
     """For each pose and box, whether the box is in the car or nearer to one of its sides than the margin.
 
     Two rectangles are apart if their projections on the direction of a side of one of them are (separating axes).
@@ -160,11 +160,11 @@ def touching(car: Car, poses: Poses, boxes: Boxes, margin_m: float) -> np.ndarra
     y_m = boxes.y_m - poses.y_m[..., None] - from_rear_m * sine
     along, across = np.abs(cosine * box_cosine + sine * box_sine), np.abs(cosine * box_sine - sine * box_cosine)
     ahead_m, left_m = car.length_m / 2 + margin_m, car.half_m + margin_m
-    touches = np.abs(x_m * cosine + y_m * sine) < ahead_m + boxes.ahead_m * along + boxes.left_m * across
-    touches &= np.abs(y_m * cosine - x_m * sine) < left_m + boxes.ahead_m * across + boxes.left_m * along
-    touches &= np.abs(x_m * box_cosine + y_m * box_sine) < boxes.ahead_m + ahead_m * along + left_m * across
-    touches &= np.abs(y_m * box_cosine - x_m * box_sine) < boxes.left_m + ahead_m * across + left_m * along
-    return touches
+    overlaps = np.abs(x_m * cosine + y_m * sine) < ahead_m + boxes.ahead_m * along + boxes.left_m * across
+    overlaps &= np.abs(y_m * cosine - x_m * sine) < left_m + boxes.ahead_m * across + boxes.left_m * along
+    overlaps &= np.abs(x_m * box_cosine + y_m * box_sine) < boxes.ahead_m + ahead_m * along + left_m * across
+    overlaps &= np.abs(y_m * box_cosine - x_m * box_sine) < boxes.left_m + ahead_m * across + left_m * along
+    return overlaps
 
 
 def _search(car, pose, onward, x_limit_m, boxes, margin_m, turns):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .manoeuvres import Boxes, Car, Poses, touching
+from .manoeuvres import Boxes, Car, Poses, overlapping
 from .parking_path import DrivePath
 
 PLACE_M = 0.5
@@ -71,10 +71,10 @@ def _meets(one, other, one_car, other_car):
     halves_m = np.broadcast_to([[other_car.length_m / 2], [other_car.half_m]], (2, len(other.x_m)))
     boxes = Boxes(other.x_m + middle_m * np.cos(other.heading_rad), other.y_m + middle_m * np.sin(other.heading_rad),
                   other.heading_rad, *halves_m)
-    found = touching(one_car, one, boxes, GAP_M)
+    found = overlapping(one_car, one, boxes, GAP_M)
     for end in (0, -1):
-        found[end] = touching(one_car, one.at([end]), boxes, STANDING_GAP_M)[0]
-        found[:, end] = touching(one_car, one, boxes.at([end]), STANDING_GAP_M)[:, 0]
+        found[end] = overlapping(one_car, one.at([end]), boxes, STANDING_GAP_M)[0]
+        found[:, end] = overlapping(one_car, one, boxes.at([end]), STANDING_GAP_M)[:, 0]
     return found
 
 

@@ -195,11 +195,14 @@ class Evaluator:
             MissingExtraError: there are films to be made, and a package of the extra `render` is not installed.
             OSError: the folder of the films cannot be made.
         """
+        # The fields of the worlds' config that differ for the policy.
         began, found = time.perf_counter(), resolved(policy)
         self._prepare_films(out)
         run, conditions = _Run(self, shard), self.conditions_of(found)
         own, given = config_for(found, self.env).to_dict(), self.env.to_dict()
         policy_env = {name: value for name, value in own.items() if value != given[name]}
+
+        # Play all episodes under each condition in turn.
         for condition, changes in conditions.items():
             try:
                 env = config_for(found, self.env.replace(**changes))
@@ -216,6 +219,8 @@ class Evaluator:
                     progress(run.sources_read, len(run.places) * len(conditions))
         if run.errors and run.places and not run.played and not run.stalled:
             raise run.errors[0]
+
+        # The result, and the films of the episodes with the lowest scores.
         if checkpoint is None and isinstance(found, TrainedPolicy):
             checkpoint = found.checkpoint
         result = run.result(policy_name or _name_of(policy), policy_env, checkpoint, time.perf_counter() - began,

@@ -176,6 +176,7 @@ def with_films(result: EvalResult, config: EvaluatorConfig, candidates: Candidat
         config: of the evaluator, with its budgets. out: the file of the result. update: of the training, else 0.
         opened: makes the batch of an episode.
     """
+    # The films to make, in order.
     began, folder = time.perf_counter(), films_folder(out)
     episodes = {(episode.group, episode.world): episode for episode in scored_episodes(result.rows)}
     half = update // max(config.interval, 1) % 2 if config.render_rotates else None

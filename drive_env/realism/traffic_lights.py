@@ -25,7 +25,7 @@ def make_lanes(lines: Mapping[int, np.ndarray], published: bool = True) -> Lanes
     """Lanes from centre lines (p, 3) by id, of which those of less than 2 points are left out.
 
     With `published`, each line but the longest has one segment more, from its last point to 0, 0: the published
-    implementation pads lines with zeros, and asks only whether the first point of a segment is valid. Also, it adds the
+    implementation pads lines with zeros, and only checks the first point of a segment for validity. Also, it adds the
     foot point to the offset from a segment where it should subtract it.
     """
     lines = {lane: _flat(line) for lane, line in lines.items() if len(line) > 1}
@@ -69,6 +69,7 @@ def red_light_violations(x_m: np.ndarray, y_m: np.ndarray, valid: np.ndarray, la
         stop = _share(*(stop_m.T - start_m), *along_m)
         place = _share(x_m - start_m[0], y_m - start_m[1], *along_m)
 
+        # Which steps at red lead past it?
         passes = np.zeros(x_m.shape, bool)
         passes[..., red_steps] = ((place[..., red_steps - 1] < stop[red_steps - 1])
                                   & (place[..., red_steps] > stop[red_steps]) & valid[..., red_steps])

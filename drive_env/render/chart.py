@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..config import ConfigSource, checked_config
-from ..errors import ConfigError, checked_path, value_text
+from ..errors import ConfigError, SceneError, checked_path, value_text
 from ..roles import Roles, assign_roles
 from ..scenes.scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, ROAD_KIND_CODES, Scene
 from . import colours
@@ -45,6 +45,9 @@ LANE_INK = (90, 105, 200)
 
 STOP_LINE_POINTS = 2.5
 
+SINGLE_POINT_AREA = 4.0
+"""Of the dot of a road of one point, in square points."""
+
 CONTROL_STYLES = {  # kind: label, colour of the line, marker, colour of the marker
     "light": ("traffic lights", colours.LIGHT_COLOURS[LIGHT_STATE_CODES["red"]], None, None),
     "stop": ("stop signs", colours.SIGN_LINE, "8", colours.STOP_SIGN),
@@ -59,7 +62,8 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     """Plots a scene: map by kind, lane graph, lights and signs, starts with headings, goals, logged tracks, scripts.
 
     Every lane has an arrow in its direction; a cross marks the end of a lane without successors. Starts, goals and
-    tracks have the colour of the object's role under the config. Stop lines of lights are red, whatever these show.
+    tracks have the colour of the object's role under the config; without a config, a scene in which nothing could
+    drive, such as a map alone, is plotted without roles. Stop lines of lights are red, whatever these show.
     Objects with scripts have the names of their options beside them, and their lines are dashed, as are the circles of
     candidate goals.
 
@@ -75,7 +79,7 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     path = checked_path(path, CHART_EXTENSIONS)
     if not isinstance(scene, Scene):
         raise ConfigError(f"scene is {value_text(scene)}; it must be a Scene, see load_scene and generate_scene")
-    roles = assign_roles(scene, checked_config(config))
+    roles = _roles(scene, config)
     low, high = _box(scene, roles)
     inches = LONG_SIDE_INCHES * (high - low) / (high - low).max()
     figure = need("matplotlib.figure").Figure(figsize=inches + LABELS_INCHES)
@@ -88,10 +92,14 @@ def plot_scene(scene: Scene, path: str | os.PathLike, config: ConfigSource | Non
     _plot_roads(axes, scene)
     _plot_lanes(axes, scene)
     _plot_controls(axes, scene)
-    _plot_objects(axes, roles)
+    if roles is None:
+        _plot_group(axes, scene.objects, scene.objects, "objects", colours.STATIC, np.arange(scene.objects.count))
+    else:
+        _plot_objects(axes, roles)
+        _plot_scripts(axes, roles)
     _plot_candidates(axes, scene, checked_config(config).goal_radius_m)
-    _plot_scripts(axes, roles)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    if scene.roads.count or scene.objects.count:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     figure.savefig(path, dpi=DOTS_PER_INCH, bbox_inches="tight")
 
 
@@ -135,13 +143,24 @@ def plot_metrics(history: Sequence[dict], path: str | os.PathLike) -> None:
 # ---- the scene ----
 
 
+def _roles(scene, config):
+    """The roles under the config; None without a config, if nothing could drive under the default one."""
+    try:
+        return assign_roles(scene, checked_config(config))
+    except SceneError:
+        if config is not None:
+            raise
+        return None
+
+
 def _box(scene, roles):
-    valid = roles.frames.valid
-    points = np.concatenate([
-        np.stack([scene.roads.x_m, scene.roads.y_m], axis=1),
-        np.stack([roles.frames.x_m[valid], roles.frames.y_m[valid]], axis=1),
-        scene.objects.goal_m[roles.objects[: roles.num_agents]], scene.candidate_goals_m, roles.goal_lists.goal_m])
-    low, high = points.min(axis=0) - BOX_MARGIN_M, points.max(axis=0) + BOX_MARGIN_M
+    frames = scene.objects if roles is None else roles.frames
+    points = [np.stack([scene.roads.x_m, scene.roads.y_m], axis=1),
+              np.stack([frames.x_m[frames.valid], frames.y_m[frames.valid]], axis=1), scene.candidate_goals_m]
+    if roles is not None:
+        points += [scene.objects.goal_m[roles.objects[: roles.num_agents]], roles.goal_lists.goal_m]
+    everything = np.concatenate(points) if any(map(len, points)) else np.zeros((1, 2))
+    low, high = everything.min(axis=0) - BOX_MARGIN_M, everything.max(axis=0) + BOX_MARGIN_M
     # Limit the aspect ratio: a single straight road would give an extremely wide picture.
     padding = np.maximum(MIN_SIDE_SHARE * (high - low).max() - (high - low), 0.0)
     return low - padding / 2, high + padding / 2
@@ -155,28 +174,35 @@ def _lines_of(scene, kind):
 
 
 def _plot_roads(axes, scene):
-    line_collection = need("matplotlib.collections").LineCollection
     for kind, (colour, width) in LINE_STYLES.items():
-        lines = [line for line in _lines_of(scene, kind) if len(line) > 1]
-        if lines:
-            axes.add_collection(line_collection(lines, colors=[_rgb(colour)], linewidths=width, zorder=2,
-                                                label=f"{kind} {len(lines)}"))
+        _plot_lines(axes, _lines_of(scene, kind), kind.replace("_", " "), colour, width)
     signs = [line[0] for line in _lines_of(scene, "stop_sign")]
     if signs:
         axes.scatter(*np.array(signs).T, s=18, marker="8", color=_rgb(colours.STOP_SIGN), zorder=3,
-                     label=f"stop_sign {len(signs)}")
+                     label=f"stop sign {len(signs)}")
+
+
+def _plot_lines(axes, lines, name, colour, width, extra="", alpha=None):
+    """Roads of one kind, those of a single point as dots; the label counts all of them."""
+    if not lines:
+        return
+    axes.add_collection(need("matplotlib.collections").LineCollection(
+        [line for line in lines if len(line) > 1], colors=[_rgb(colour)], linewidths=width, alpha=alpha, zorder=2,
+        label=f"{name} {len(lines)}{extra}"))
+    dots = [line[0] for line in lines if len(line) == 1]
+    if dots:
+        axes.scatter(*np.array(dots).T, s=SINGLE_POINT_AREA, color=[_rgb(colour)], linewidths=0, alpha=alpha, zorder=2)
 
 
 def _plot_lanes(axes, scene):
     roads = scene.roads
-    lines, middles, directions, ends = [], [], [], []
+    middles, directions, ends = [], [], []
     lanes = np.flatnonzero(roads.kind == ROAD_KIND_CODES["lane"])
-    # Points of every lane, its middle and direction, and its end if it has no successors.
+    # Middle and direction of every lane that has one, and its end if it has no successors.
     for lane in lanes.tolist():
         points = np.stack([roads.x_m, roads.y_m], axis=1)[roads.start[lane] : roads.start[lane + 1]]
         if len(points) < 2:
             continue
-        lines.append(points)
         step = np.diff(points, axis=0)
         arc_m = np.cumsum(np.hypot(*step.T))
         segment = int(np.searchsorted(arc_m, arc_m[-1] / 2))
@@ -184,13 +210,12 @@ def _plot_lanes(axes, scene):
         directions.append(step[segment] / max(float(np.hypot(*step[segment])), 1e-6))
         if not len(scene.lanes.after(lane)):
             ends.append(points[-1])
-    if not lines:
+    _plot_lines(axes, _lines_of(scene, "lane"), "lane", LANE_INK, 0.7,
+                extra=f", successors {len(scene.lanes.successor)}", alpha=0.7)
+    if not middles:
         return
-    # Lanes as lines, arrows of a lane's width, crosses at dead ends.
+    # Arrows of a lane's width, crosses at dead ends.
     width_m = float(np.median(roads.width_m[lanes])) or UNKNOWN_WIDTH_M
-    axes.add_collection(need("matplotlib.collections").LineCollection(
-        lines, colors=[_rgb(LANE_INK)], linewidths=0.7, alpha=0.7, zorder=2,
-        label=f"lane {len(lines)}, successors {len(scene.lanes.successor)}"))
     axes.quiver(*np.array(middles).T, *np.array(directions).T, color=_rgb(LANE_INK), angles="xy", units="xy",
                 scale_units="xy", scale=1 / width_m, width=0.08 * width_m, headwidth=6, headlength=6,
                 pivot="mid", zorder=2)
@@ -200,30 +225,33 @@ def _plot_lanes(axes, scene):
 
 
 def _plot_objects(axes, roles: Roles):
-    collections = need("matplotlib.collections")
-    frames, objects = roles.frames, roles.scene.objects
     bounds = np.cumsum([0, roles.num_agents, roles.log_replay_count, roles.rule_based_count, roles.static_count])
     for (role, state), first, last in zip(ROLES, bounds[:-1], bounds[1:], strict=True):
-        members, colour = roles.objects[first:last], _rgb(colours.STATE_COLOURS[state])
-        if not len(members):
-            continue
-        # Logged tracks, then boxes at the start with a line ahead, then goals.
-        tracks = [np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
-                  for item in members.tolist() if (valid := frames.valid[:, item]).sum() > 1]
-        axes.add_collection(collections.LineCollection(
-            tracks, colors=[colour], linewidths=1.2, alpha=0.5, zorder=4))
-        start = frames.valid[:, members].argmax(axis=0)
-        xy_m = np.stack([frames.x_m[start, members], frames.y_m[start, members]], axis=1)
-        heading_rad = frames.heading_rad[start, members]
-        size_m = np.stack([objects.length_m[members], objects.width_m[members]], axis=1)
-        axes.add_collection(collections.PolyCollection(
-            placed_shape(BODY, xy_m, heading_rad, size_m), facecolors=[colour],
-            edgecolors=[_rgb(colours.INK)], linewidths=0.4, zorder=5, label=f"{role} {len(members)}"))
-        ahead_m = np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1) * size_m[:, :1]
-        axes.add_collection(collections.LineCollection(
-            np.stack([xy_m, xy_m + ahead_m], axis=1), colors=[_rgb(colours.INK)], linewidths=0.8, zorder=6))
+        start_m = _plot_group(axes, roles.frames, roles.scene.objects, role, state, roles.objects[first:last])
         if role == "agents":
-            _plot_goals(axes, roles, xy_m, colour)
+            _plot_goals(axes, roles, start_m, _rgb(colours.STATE_COLOURS[state]))
+
+
+def _plot_group(axes, frames, objects, label, state, members):
+    """Logged tracks of some objects, and boxes at the start with a line ahead; returns (n, 2), where they start, m."""
+    collections, colour = need("matplotlib.collections"), _rgb(colours.STATE_COLOURS[state])
+    if not len(members):
+        return np.zeros((0, 2))
+    tracks = [np.stack([frames.x_m[valid, item], frames.y_m[valid, item]], axis=1)
+              for item in members.tolist() if (valid := frames.valid[:, item]).sum() > 1]
+    axes.add_collection(collections.LineCollection(
+        tracks, colors=[colour], linewidths=1.2, alpha=0.5, zorder=4))
+    start = frames.valid[:, members].argmax(axis=0)
+    xy_m = np.stack([frames.x_m[start, members], frames.y_m[start, members]], axis=1)
+    heading_rad = frames.heading_rad[start, members]
+    size_m = np.stack([objects.length_m[members], objects.width_m[members]], axis=1)
+    axes.add_collection(collections.PolyCollection(
+        placed_shape(BODY, xy_m, heading_rad, size_m), facecolors=[colour],
+        edgecolors=[_rgb(colours.INK)], linewidths=0.4, zorder=5, label=f"{label} {len(members)}"))
+    ahead_m = np.stack([np.cos(heading_rad), np.sin(heading_rad)], axis=1) * size_m[:, :1]
+    axes.add_collection(collections.LineCollection(
+        np.stack([xy_m, xy_m + ahead_m], axis=1), colors=[_rgb(colours.INK)], linewidths=0.8, zorder=6))
+    return xy_m
 
 
 def _plot_goals(axes, roles: Roles, start_m: np.ndarray, colour: tuple[float, ...]) -> None:

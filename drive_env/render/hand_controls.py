@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-HELP = "arrow keys or WASD drive, Space brakes, R resets, Esc quits"
+HELP = "arrow keys or WASD drive, Space brakes, R begins the next episode, Esc quits"
 """What the window and the command show."""
 
 WHEEL_PER_S = 2.5

@@ -212,7 +212,7 @@ class SceneView:
     def _draw_panel(self, canvas, camera, snapshot):
         if not self.bars:
             return
-        title = f"{snapshot.roles.scene.name}  world {self.world}  episode {snapshot.episode}"
+        title = f"{snapshot.roles.scene.name}  world {self.world}  episode {snapshot.episode + 1}"
         draw_top(canvas, self._sizes, snapshot, title, self._goal_shares)
         draw_bottom(canvas, self._sizes, snapshot, camera.pixels_per_m)
 

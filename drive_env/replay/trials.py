@@ -43,8 +43,8 @@ class Trial:
         z_m: (F, vehicles) float32, height of the road under it; 0 where no roads lie above each other.
         follows_log: (F, vehicles) bool, whether it replays its log, which rule-based vehicles may be handed back to.
         actions: (F, R, dimensions) float32, as continuous actions, in [-1, 1]; 0 if the action had no effect.
-        rewards: (F, R) float32. reward_sums: (F, R, terms) float32, of the trial so far, by `RecordedTrials.rewarded`.
-        events: (F, R, events) bool, onsets of `RecordedTrials.events` in the step.
+        rewards: (F, R) float32. reward_sums: (F, R, terms) float32, of the trial so far, by `Recording.rewarded`.
+        events: (F, R, events) bool, onsets of `Recording.events` in the step.
         flags: (F, R) bool each, by the names of `FLAGS`. outcome: (F, R) uint8, index into `OUTCOMES`.
         own: (F, R, features) float32, the features of each observation without slots, in the order of the layout.
         sets: (F, R, floats) float32, the slots of each of `set_features`, one feature after another.

@@ -10,11 +10,25 @@ from ..errors import SceneError, outside_text
 from .limits import COORDINATE_LIMIT_M
 
 
+UNWRAPPED_LIMIT_RAD = 50.0
+"""Eight turns. Headings in radians that were never wrapped have a few turns, so that a larger one is damaged, or in
+degrees."""
+
+RAW_LIMIT_M = 1e9
+"""Limit of coordinates in a file: float64 resolves a micrometre there, also in their mean."""
+
+
 def origin_of(x_m, y_m, valid):
     """(2,) float64, whole metres: the mean of the valid positions; 0 if there are none."""
     if not valid.any():
         return np.zeros(2)
     return np.round([x_m[valid].astype(np.float64).mean(), y_m[valid].astype(np.float64).mean()])
+
+
+def origin_of_map(x_m, y_m):
+    """(2,) float64, the same of a map: the mean of the points of its roads, except those that no map has."""
+    # NaN compares as False.
+    return origin_of(x_m, y_m, (np.abs(x_m) <= RAW_LIMIT_M) & (np.abs(y_m) <= RAW_LIMIT_M))
 
 
 def bounded_float32(values_m, place):
@@ -41,6 +55,14 @@ def wrapped(heading_rad):
     """Angles wrapped to -pi .. pi; those in this range are unchanged, bit for bit."""
     beyond = (heading_rad < -math.pi) | (heading_rad >= math.pi)
     return np.where(beyond, (heading_rad + math.pi) % (2 * math.pi) - math.pi, heading_rad)
+
+
+def note_unwrapped(heading_rad, valid, report, doubt=""):
+    """Notes how many of the valid headings are beyond a full turn; `doubt` ends the note."""
+    beyond = valid & (np.abs(heading_rad) > 2 * math.pi)
+    if beyond.any():
+        report.notes.append(f"headings beyond a full turn, wrapped as radians: {int(beyond.sum())} of "
+                            f"{int(valid.sum())}{doubt}")
 
 
 def time_major(values):

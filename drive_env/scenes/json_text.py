@@ -80,6 +80,7 @@ def read_json(data: bytes):
         raise SceneError(f"it has {len(data)} bytes, which may take {needed} in memory once parsed; at most "
                          f"{MEMORY_LIMIT_BYTES} are allowed")
     text = _decoded(data)
+
     # The first NaN or Infinity, and the last object with a repeated key. The parsed value may lack
     # the former, where a repeated key overwrites it. It never lacks the latter: an object is overwritten only
     # inside another object with a repeated key, which the parser completes later; so that one would be the last.

@@ -172,7 +172,7 @@ class Network:
             if first[one] == first[other]:
                 raise SceneError(
                     f"roads {one} and {other} lie above each other by {rise_m:.3g} m at ({x_m:g}, {y_m:g}) m and are "
-                    "joined, directly or by others; roads above each other must not be joined")
+                    "joined, directly or by other roads; roads above each other must not be joined")
         return [[i for i, number in enumerate(first) if number == group] for group in sorted(set(first))]
 
     def _overlaps(self):

@@ -86,8 +86,8 @@ def _with_memory(shown: Trials, possible: frozenset[int], trials: int) -> tuple[
         return ()
     policies = []
     for choice in shown:
-        parts = [frozenset(value for value in possible if choice[value] == seen)
-                 for seen in sorted({choice[value] for value in possible})]
+        parts = [frozenset(value for value in possible if choice[value] == outcome)
+                 for outcome in sorted({choice[value] for value in possible})]
         following = [_with_memory(shown, part, trials - 1) for part in parts]
         policies.append((sum(choice[value] == SUCCESS for value in possible), *map(sum, zip(*following, strict=True))))
     return _best(policies)
@@ -99,7 +99,7 @@ def _with_trial_features(shown: Trials, succeeded: frozenset[int], trials: int) 
     choice after a success and one after a failure."""
     if not trials:
         return ()
-    succeeding = [frozenset(value for value, seen in enumerate(choice) if seen == SUCCESS) for choice in shown]
+    succeeding = [frozenset(value for value, outcome in enumerate(choice) if outcome == SUCCESS) for choice in shown]
     following = {succeeded & after_success | after_failure - succeeded
                  for after_success, after_failure in product(succeeding, repeat=2)}
     return _best([(len(now), *_with_trial_features(shown, now, trials - 1)) for now in following])

@@ -67,7 +67,7 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
     """One of several exits is the goal, the same in all trials of an episode; an agent learns which by trying.
 
     The observation shows all exits as candidate goals and, with `reveal_s` 0, never which of them is the goal. It does
-    not show how long the previous trial took, which would tell at which exit it ended. Only the goal is rewarded. A
+    not show how long the previous trial took, which would reveal at which exit it ended. Only the goal is rewarded. A
     trial is too short for two exits.
 
     Args:
@@ -97,9 +97,9 @@ def hidden_exit(exits: SupportsIndex = 3, trials: SupportsIndex = 3, seeds: Iter
 def gates(gates: SupportsIndex = 2, trials: SupportsIndex = 2, seeds: Iterable[int] = TASK_SEEDS) -> Task:
     """At each gate a car comes towards the agent's: it drives through a lay-by (yields) or along the street (insists).
 
-    The agent has to take the other way, and commits itself before it can see what the car does. Which of the two each
-    car does is drawn per episode, independently of the others. A wrong choice ends the trial, so that a trial teaches
-    the gates up to the first wrong one.
+    The agent has to take the other way, and commits itself before it can observe what the car does. Which of the two
+    each car does is drawn per episode, independently of the others. A wrong choice ends the trial, so that a trial
+    teaches the gates up to the first wrong one.
 
     Args:
         gates: their number, 1 to 3. With one, a memory adds nothing to the trial features in the first two trials.
@@ -141,7 +141,7 @@ def occluded_crossing(vans: SupportsIndex = 3, trials: SupportsIndex = 2, seeds:
 
 @named_arguments
 def hidden_closure(closed: SupportsIndex = 2, trials: SupportsIndex = 3, seeds: Iterable[int] = TASK_SEEDS) -> Task:
-    """Some of three routes to the goal are closed; an agent sees the barrier of a route once it has chosen that route.
+    """Some of three routes to the goal are closed; an agent observes the barrier of a route once it has chosen it.
 
     Which routes are closed is drawn per episode.
 

@@ -144,7 +144,8 @@ def test_a_log_has_one_trial():
             if batch.trial_index[0] == 0:
                 log.capture()
                 steps += 1
-        with pytest.raises(CallError, match="trial is 1 of episode 0; capture logs 0 of episode 0: make a new log"):
+        with pytest.raises(CallError, match="trial is index 1 of episode index 0; capture logs index 0 of "
+                                            "episode index 0: make a new log"):
             log.capture()
         assert log.scene().objects.frame_count == steps + 1 == 4
         TrialLog(batch).capture()

@@ -1,5 +1,6 @@
 """Do charts show their data?"""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,12 @@ for package in ("cv2", "PIL", "matplotlib"):
     pytest.importorskip(package, reason=REASON)
 
 from bare_scene import bare_scene
+from json_writer import json_bytes, road
 from PIL import Image
 from staged_controls import STOP, YIELD, controls_of
 
-from drive_env import ConfigError, DriveConfig, generate_scene
+from drive_env import ConfigError, DriveConfig, SceneError, generate_scene, load_scene
+from drive_env.cli.inspection import roads_by_kind
 from drive_env.render import plot_metrics, plot_scene
 from drive_env.reports import MetricValue
 from drive_env.scenes import GoalLists
@@ -52,7 +55,7 @@ def test_a_log_is_drawn_with_its_parts(tmp_path):
     scene = bare_scene([moving[0], (0.0, 8.0, 0.0)], goals=[(20.0, 0.0), (20.0, 8.0)], logs=[moving, still],
                        roads=roads)
     plot_scene(scene, tmp_path / "log.svg")
-    for label in ("agents 1", "log-replay vehicles 1", "crosswalk 1", "stop_sign 1", "2 objects x 5 frames of 0.1 s"):
+    for label in ("agents 1", "log-replay vehicles 1", "crosswalk 1", "stop sign 1", "2 objects x 5 frames of 0.1 s"):
         assert label in words(tmp_path / "log.svg")
     plot_scene(scene, tmp_path / "still.svg", DriveConfig(others="static"))
     assert "log-replay" not in words(tmp_path / "still.svg")
@@ -119,6 +122,47 @@ def test_a_scene_without_roads_is_drawn(tmp_path):
     plot_scene(bare_scene([(0.0, 0.0, 0.0)]), tmp_path / "bare.png")
     with Image.open(tmp_path / "bare.png") as picture:
         assert min(picture.size) > 300 and np.asarray(picture.convert("L")).std() > 1
+
+
+def labels_of(path):
+    """Number of roads by kind in the legend of an SVG."""
+    return {kind: int(count) for kind, count in re.findall(r">([a-z ]+) (\d+)(?:, successors \d+)?<", words(path))}
+
+
+def test_the_legend_counts_the_roads_that_inspect_counts(tmp_path):
+    """Roads of one point, too, of every kind."""
+    kinds = ("lane", "line", "edge", "crosswalk", "speed_bump", "driveway", "stop_sign")
+    roads = [(kind, points) for number, kind in enumerate(kinds)
+             for points in [[(0.0, float(number)), (9.0, float(number))], [(20.0, float(number))]]]
+    scene = bare_scene([(0.0, 30.0, 0.0)], roads=[*roads, ("lane", [(30.0, 0.0)])])
+    plot_scene(scene, tmp_path / "scene.svg")
+    drawn = labels_of(tmp_path / "scene.svg")
+    counted = {name: int(count) for name, count, *_ in roads_by_kind(scene)}
+    assert counted == {**{kind.replace("_", " "): 2 for kind in kinds}, "lane": 3}
+    assert {kind: drawn.get(kind) for kind in counted} == counted
+
+
+def test_lanes_of_one_point_alone_are_drawn_and_counted(tmp_path):
+    plot_scene(bare_scene([(0.0, 30.0, 0.0)], roads=[("lane", [(0.0, 0.0)])]), tmp_path / "scene.svg")
+    assert labels_of(tmp_path / "scene.svg")["lane"] == 1
+
+
+def test_a_map_alone_is_drawn_and_a_scene_in_which_nothing_can_drive(tmp_path):
+    scene = bare_scene([(0.0, 0.0, 0.0), (0.0, 4.0, 0.0)], roads=[("lane", [(0.0, 0.0), (40.0, 0.0)])])
+    arrived = replace(scene, objects=replace(scene.objects, goal_m=np.zeros((2, 2), np.float32), kind=np.full(
+        2, 2, np.uint8)))
+    plot_scene(arrived, tmp_path / "idle.svg")
+    assert labels_of(tmp_path / "idle.svg") == {"lane": 1, "lane ends": 1, "objects": 2}
+    with pytest.raises(SceneError, match="has no object that could drive"):
+        plot_scene(arrived, tmp_path / "named.svg", DriveConfig())
+    plot_scene(load_scene_of(tmp_path, {"roads": [road("lane", 2, [(9e5, 5.0), (9e5, 45.0)])]}), tmp_path / "map.svg")
+    assert labels_of(tmp_path / "map.svg") == {"lane": 1, "lane ends": 1}
+
+
+def load_scene_of(folder, document):
+    path = folder / "scene.json"
+    path.write_bytes(json_bytes(document))
+    return load_scene(path)
 
 
 def test_metrics_are_drawn_in_panels_by_unit(tmp_path):

@@ -199,7 +199,7 @@ def test_a_gamepad_that_is_gone_before_it_is_read_does_not_end_the_drive():
 def test_the_command_drives_and_prints_outcomes(fast):
     fast.update({203: ESCAPE})
     output = run("drive", "intersection", "--agents", "2", "--seed", "3", "--policy", "random")
-    assert output.startswith("arrow keys or WASD drive, Space brakes, R resets, Esc quits\ntrial 1: ")
+    assert output.startswith("arrow keys or WASD drive, Space brakes, R begins the next episode, Esc quits\ntrial 1: ")
     assert " after " in output
 
 

@@ -214,6 +214,7 @@ static tally without_coplayers(const drv_world *world, tally counted) {
 }
 
 void drv_trial_judge(drv_world *world, drv_scratch *scratch) {
+    /* what holds for all agents */
     drv_arrays *out = &world->out;
     const drv_config *config = world->config;
     const bool last_trial = *world->trial + 1 == config->max_trials;

@@ -25,7 +25,7 @@ HARD_BRAKING_MPS2 = COMFORT_BOUNDS["longitudinal_mps2"][0]
 
 
 class Score(NamedTuple):
-    """One score: its unit, and what it says of one drive."""
+    """One score: its unit, and its meaning for one drive."""
 
     unit: str
     meaning: str

@@ -14,7 +14,8 @@ class OverviewPanel {
 
   columns() {
     const manyEpisodes = trials[trials.length - 1].episode > 0;
-    return trials.map((trial) => (manyEpisodes ? `${trial.episode}/${trial.index + 1}` : `trial ${trial.index + 1}`));
+    return trials.map((trial) =>
+      (manyEpisodes ? `${trial.episode + 1}/${trial.index + 1}` : `trial ${trial.index + 1}`));
   }
 
   countsTable() {

@@ -129,7 +129,7 @@ class Timeline {
 
   label(trial) {
     const manyEpisodes = trials[trials.length - 1].episode > 0;
-    return manyEpisodes ? `${trial.episode} / ${trial.index + 1}` : `trial ${trial.index + 1}`;
+    return manyEpisodes ? `${trial.episode + 1} / ${trial.index + 1}` : `trial ${trial.index + 1}`;
   }
 
   drawColumn(context, trial, x, frame, top) {

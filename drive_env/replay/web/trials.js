@@ -120,7 +120,7 @@ function vehicleName(scene, vehicle) {
 
 function trialName(recording, trial) {
   const episodes = recording.trials[recording.trials.length - 1].episode;
-  return episodes ? `episode ${trial.episode}, trial ${trial.index + 1}` : `trial ${trial.index + 1}`;
+  return episodes ? `episode ${trial.episode + 1}, trial ${trial.index + 1}` : `trial ${trial.index + 1}`;
 }
 
 /* How many agents are in each state, by state. */

@@ -105,9 +105,9 @@ def _with_logs(rng, cars, poses, length_m):
     speed_mps = on_grid(poses[:, 2])
     x_m = on_grid(poses[:, 0] + np.arange(frames)[:, None] * FRAME_S * speed_mps)
     valid = (x_m >= INSET_M) & (x_m <= length_m - INSET_M)
-    seen = valid.any(axis=0)
-    others = int(seen.sum())
-    x_m, valid, speed_mps, y_m = x_m[:, seen], valid[:, seen], speed_mps[seen], poses[seen, 1]
+    on_map = valid.any(axis=0)
+    others = int(on_map.sum())
+    x_m, valid, speed_mps, y_m = x_m[:, on_map], valid[:, on_map], speed_mps[on_map], poses[on_map, 1]
     heading_rad = np.where(speed_mps > 0, 0.0, -np.pi)
     last = frames - 1 - np.argmax(valid[::-1], axis=0)
     goal_m = np.stack([x_m[last, np.arange(others)], on_grid(y_m)], axis=1)

@@ -2,7 +2,7 @@
 
 `i32 num_objects, num_roads`, then objects, then roads. An entity is `i32 type, n`, `f32[n] x, y, z`, for an
 object also `f32[n] vx, vy, vz, heading` and `i32[n] valid`, and ends with `f32 width, length, height`,
-`f32 goal x, y, z` and `i32 mark_as_expert`. Little-endian, without padding.
+`f32 goal x, y, z` and `i32 mark_as_expert`. Little-endian, without padding. A map has no objects.
 """
 
 from __future__ import annotations
@@ -15,11 +15,21 @@ from pathlib import PurePath
 import numpy as np
 
 from ...errors import SceneError, bound_text, outside_text
-from ..coordinates import bounded_float32, first_index, origin_of, time_major, wrapped
+from ..coordinates import (
+    UNWRAPPED_LIMIT_RAD,
+    bounded_float32,
+    first_index,
+    note_unwrapped,
+    origin_of,
+    origin_of_map,
+    time_major,
+    wrapped,
+)
 from ..lane_links import link_lanes
 from ..levels import report_levels
 from ..limits import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ..scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Report, Roads, Scene, no_traffic_controls
+from ..sizes import imputed_sizes, is_absent, note_wide_vehicles
 from ..stop_signs import with_stop_signs
 from .source import WAYMO_DT_S, Source
 
@@ -46,7 +56,8 @@ def open(source: Source) -> Iterator[Scene]:
 def read_early(data: bytes, source: str) -> Scene:
     """The scene in `data`, which must be of the early layout to its last byte.
 
-    Coordinates are relative to the rounded mean of the valid positions, subtracted in float64.
+    Coordinates are relative to the rounded mean of the valid positions, of a map to that of the points of its roads,
+    subtracted in float64.
 
     Raises:
         SceneError: names the entity, its byte and the reason.
@@ -64,8 +75,9 @@ def read_early(data: bytes, source: str) -> Scene:
     report.drop("objects valid at no frame", object_count - ever_valid.sum())
     kept = np.flatnonzero(ever_valid)
     _check_kept_objects(table, kept)
-    origin_m = origin_of(table["x"][kept], table["y"][kept], table["valid"][kept] == 1)
-    objects = _objects(table, kept, origin_m)
+    origin_m = (origin_of(table["x"][kept], table["y"][kept], table["valid"][kept] == 1) if len(kept)
+                else origin_of_map(*(_offset(_joined(road_parts, axis), 0.0) for axis in range(2))))
+    objects = _objects(table, kept, origin_m, report)
     roads = _roads(road_parts, origin_m, report)
     report_levels(roads, report)
     lanes = link_lanes(roads)
@@ -80,8 +92,10 @@ def _read_head(data):
     if len(data) < COUNTS_BYTES:
         raise SceneError(f"it has {len(data)} bytes; the two counts at byte 0 take {COUNTS_BYTES}")
     object_count, road_count = struct.unpack_from("<ii", data, 0)
-    _check("byte 0: num_objects", object_count, 1, OBJECT_LIMIT)
+    _check("byte 0: num_objects", object_count, 0, OBJECT_LIMIT)
     _check("byte 4: num_roads", road_count, 0, ROAD_LIMIT)
+    if not object_count and not road_count:
+        raise SceneError("byte 0: num_objects and num_roads are 0; one of them must be at least 1")
     least = COUNTS_BYTES + EMPTY_ENTITY_BYTES * (object_count + road_count)
     if least > len(data):
         raise SceneError(f"byte 0: {object_count} objects and {road_count} roads take at least {least} "
@@ -90,8 +104,8 @@ def _read_head(data):
 
 
 def _read_object_table(data, count):
-    """All objects as one structured array, and the byte after them. All have the same number of frames."""
-    frames = struct.unpack_from("<ii", data, COUNTS_BYTES)[1]
+    """All objects as one structured array, and the byte after them. All have as many frames as the first, else 1."""
+    frames = struct.unpack_from("<ii", data, COUNTS_BYTES)[1] if count else 1
     _check(f"object 0 at byte {COUNTS_BYTES}: its number of frames", frames, 1, FRAME_LIMIT)
     floats = [(name, "<f4", (frames,)) for name in ("x", "y", "z", "vx", "vy", "vz", "heading")]
     entity = np.dtype([("type", "<i4"), ("n", "<i4"), *floats, ("valid", "<i4", (frames,)),
@@ -139,8 +153,7 @@ def _check_kept_objects(table, kept):
     valid = objects["valid"] == 1
     for name, limit in (("x", math.inf), ("y", math.inf), ("z", COORDINATE_LIMIT_M),
                         ("vx", SPEED_LIMIT_MPS), ("vy", SPEED_LIMIT_MPS),
-                        # Beyond a full turn it is not in radians but in degrees.
-                        ("heading", 2 * math.pi)):
+                        ("heading", UNWRAPPED_LIMIT_RAD)):
         wrong = valid & ~(np.isfinite(objects[name]) & (np.abs(objects[name]) <= limit))
         if wrong.any():
             index, frame = first_index(wrong)
@@ -156,10 +169,11 @@ def _check_kept_objects(table, kept):
                          f"{outside_text(speed_mps[index, frame], 0.0, SPEED_LIMIT_MPS)}; where valid it must be at "
                          f"most {SPEED_LIMIT_MPS:g}")
     for name in ("width", "length", "height"):
-        _check_column(table, objects[name], name, *SIZE_RANGE_M, kept)
+        sizes_m = np.where(is_absent(objects[name]), np.float32(1.0), objects[name])  # an absent size is imputed
+        _check_column(table, sizes_m, name, *SIZE_RANGE_M, kept)
 
 
-def _objects(table, kept, origin_m):
+def _objects(table, kept, origin_m, report):
     found = table[kept]
     valid = found["valid"] == 1
 
@@ -177,11 +191,14 @@ def _objects(table, kept, origin_m):
     # Positions first: a faulty one has moved the origin away from everything else.
     x_m = bounded_float32(track("x", origin_m[0]), position_place)
     y_m = bounded_float32(track("y", origin_m[1]), position_place)
-    kinds = np.zeros(max(OBJECT_TYPES) + 1, np.uint8)
-    kinds[list(OBJECT_TYPES)] = [OBJECT_KIND_CODES[kind] for kind in OBJECT_TYPES.values()]
+    kinds = [OBJECT_TYPES[code] for code in found["type"].tolist()]
+    length_m, width_m, height_m = (imputed_sizes(name, found[name], kinds, report)
+                                   for name in ("length", "width", "height"))
+    note_wide_vehicles(length_m, width_m, kinds, report, lambda at: f"object {kept[at]}")
+    note_unwrapped(track("heading"), valid, report)
     return Objects(
-        id=kept.astype(np.int64), kind=kinds[found["type"]],
-        length_m=_copied(found["length"]), width_m=_copied(found["width"]), height_m=_copied(found["height"]),
+        id=kept.astype(np.int64), kind=np.array([OBJECT_KIND_CODES[kind] for kind in kinds], np.uint8),
+        length_m=length_m, width_m=width_m, height_m=height_m,
         goal_m=bounded_float32(_offset(found["goal"][:, :2], origin_m), goal_place),
         goal_z_m=bounded_float32(_offset(found["goal"][:, 2], 0.0), goal_place), marked_expert=found["expert"] == 1,
         x_m=time_major(x_m), y_m=time_major(y_m), z_m=time_major(track("z")),
@@ -201,14 +218,18 @@ def _roads(parts, origin_m, report):
             road = int(np.searchsorted(start, at[0], side="right")) - 1
             return f"road {kept[road]} at byte {parts[kept[road]][0]}: point {at[0] - start[road]}"
 
-        raw = np.concatenate([np.zeros(0, "<f4"), *(parts[index][2][axis] for index in kept)])
-        return bounded_float32(_offset(raw, offset_m), point_place)
+        return bounded_float32(_offset(_joined(parts, axis), offset_m), point_place)
 
     return Roads(
         id=np.array(kept, np.int64),
         kind=np.array([ROAD_KIND_CODES[ROAD_TYPES[parts[index][1]]] for index in kept], np.uint8),
         start=start, x_m=points(0, origin_m[0]), y_m=points(1, origin_m[1]), z_m=points(2, 0.0),
         width_m=np.zeros(len(kept), np.float32), speed_limit_mps=np.zeros(len(kept), np.float32))
+
+
+def _joined(parts, axis):
+    """(p,) float32, that coordinate of the points of all roads."""
+    return np.concatenate([np.zeros(0, "<f4"), *(points_m[axis] for _, _, points_m in parts)])
 
 
 def _offset(raw_m, origin_m):
@@ -218,10 +239,6 @@ def _offset(raw_m, origin_m):
     np.copyto(values_m, raw_m, where=np.isfinite(raw_m))
     values_m -= origin_m
     return values_m
-
-
-def _copied(column):
-    return np.ascontiguousarray(column, np.float32)
 
 
 def _object_place(table, index):

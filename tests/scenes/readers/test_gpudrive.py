@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -11,9 +12,11 @@ from json_writer import FRAMES, SENTINEL, car, light, old_document, road, small_
 from kinds import kind_counts
 from samples import sample
 
-from drive_env.scenes import load_scene
+from drive_env import Batch, SceneError
+from drive_env.scenes import load_scene, save_scene
 from drive_env.scenes.readers.gpudrive.roads import MAP_ELEMENTS
 from drive_env.scenes.scene import OBJECT_KINDS, ROAD_KINDS
+from drive_env.scenes.sizes import TYPICAL_M
 
 
 # ---- fields ----
@@ -122,7 +125,7 @@ def test_type_decides_over_map_element_id_and_a_disagreement_is_counted():
     del only_element["type"]
     scene = read(document_of(car(), roads=[road("lane", 15, points), road("driveway", -1, points), only_element]))
     assert [ROAD_KINDS[kind] for kind in scene.roads.kind] == ["lane", "driveway", "edge"]
-    assert scene.report.dropped == {"map_element_id of edge on a lane": 1}
+    assert scene.report.dropped == {"map_element_id of an edge on a lane": 1}
     assert scene.report.imputed["types of roads, from map_element_id"] == 1
 
 
@@ -193,6 +196,45 @@ def test_many_unknown_fields_do_not_fill_the_report():
 # ---- headings ----
 
 
+def old_form(*objects):
+    """The document without metadata, ids and heights."""
+    bare = json.loads(json.dumps(document_of(*objects)))
+    for entry in (*bare["objects"], *bare["roads"]):
+        del entry["id"]
+        for point in entry.get("position", entry.get("geometry")):
+            del point["z"]
+    return bare
+
+
+NEWER = {
+    "metadata": lambda document: document.update(metadata={}),
+    "an object's id": lambda document: [entry.update(id=index) for index, entry in enumerate(document["objects"])],
+    "a road's id": lambda document: document["roads"][0].update(id=7),
+    "an object's height": lambda document: document["objects"][0]["position"][0].update(z=0.0),
+    "a road's height": lambda document: document["roads"][0]["geometry"][1].update(z=0.0)}
+
+
+@pytest.mark.parametrize("newer", NEWER.values(), ids=NEWER)
+@pytest.mark.parametrize("speed", [0.0, 9.0])
+def test_headings_that_are_not_wrapped_are_radians_in_every_newer_file(newer, speed):
+    """Whether or not the vehicles move; without what is newer, the same headings are degrees, or damaged."""
+    turned_rad = 10.2
+    document = old_form(car(heading=turned_rad, speed=speed))
+    newer(document)
+    scene = read(document)
+    assert scene.objects.heading_rad[:, 0] == pytest.approx([turned_rad - 4 * math.pi] * FRAMES, abs=1e-6)
+    assert f"headings beyond a full turn, wrapped as radians: {FRAMES} of {FRAMES}" in scene.report.notes
+
+
+def test_headings_beyond_a_full_turn_that_do_not_fit_the_velocities_as_radians_are_noted():
+    scene = read(document_of(car(heading=math.radians(30.0), speed=9.0, id=1)))
+    assert not any("headings" in note for note in scene.report.notes)
+    document = document_of(car(heading=math.radians(30.0), speed=9.0))
+    document["objects"][0]["heading"] = [30.0] * FRAMES
+    assert any(note.endswith("; the velocities of the vehicles agree better with headings in degrees")
+               for note in read(document).report.notes)
+
+
 def test_an_old_file_plays_the_same_traffic():
     new, old = read(small_document()), read(old_document())
     for name in ("kind", "valid", "x_m", "y_m", "vx_mps", "goal_m", "length_m", "width_m"):
@@ -207,15 +249,15 @@ def test_an_old_file_plays_the_same_traffic():
 @pytest.mark.parametrize(("degrees", "expected"), [
     (-209.93, 150.07), (180.0, -180.0), (-180.0, -180.0), (359.0, -1.0), (5.0, 5.0), (700.0, -20.0)])
 def test_degrees_of_any_turn_are_wrapped_to_minus_pi_and_pi(degrees, expected):
-    turned = car(speed=0.0, heading=90.0)
-    scene = read(document_of(turned, car(x=9.0, speed=0.0, heading=degrees)))
+    scene = read(old_form(car(speed=0.0, heading=90.0), car(x=9.0, speed=0.0, heading=degrees)))
     assert np.degrees(scene.objects.heading_rad[0, 1]) == pytest.approx(expected, abs=1e-4)
     assert scene.objects.heading_rad[0, 0] == pytest.approx(math.pi / 2)
 
 
 @pytest.mark.parametrize("heading", [math.pi, -math.pi, 6.2, -6.2])
 def test_headings_within_a_full_turn_are_radians(heading):
-    scene = read(document_of(car(heading=heading)))
+    scene = read(old_form(car(heading=heading)))
+    assert "headings are read as radians: none is beyond a full turn" in scene.report.notes
     assert math.cos(scene.objects.heading_rad[0, 0] - heading) == pytest.approx(1.0)
     assert abs(scene.objects.heading_rad[0, 0]) <= np.float32(math.pi)
 
@@ -227,17 +269,155 @@ def test_invalid_headings_do_not_make_degrees():
 
 
 def test_a_damaged_heading_does_not_make_radians_degrees():
-    document = document_of(car(heading=2.0, speed=9.0), car(x=40.0, heading=-1.0, speed=9.0))
+    document = old_form(car(heading=2.0, speed=9.0), car(x=40.0, heading=-1.0, speed=9.0))
     document["objects"][0]["heading"][2] = 7.0
     assert refusal(document) == (
         "objects[0].heading[2] is 7, beyond a full turn in radians; the velocities of the vehicles agree with headings "
         "in radians, not in degrees")
 
 
+# ---- what public files have ----
+
+
+@pytest.mark.parametrize("kind", ["vehicle", "pedestrian", "cyclist", "other", "unset"])
+@pytest.mark.parametrize("absent", [0, 0.0, -1])
+def test_a_size_that_was_written_at_a_frame_without_the_object_is_that_of_its_kind(kind, absent):
+    for name in ("length", "width", "height"):
+        scene = read(document_of(car(x=20.0), car(kind, **{name: absent})))
+        objects = scene.objects
+        assert getattr(objects, f"{name}_m")[0] == {"length": 4.5, "width": 2.0, "height": 1.5}[name]
+        typical_m = TYPICAL_M[name]["other" if kind == "unset" else kind]
+        assert getattr(objects, f"{name}_m")[1] == np.float32(typical_m)
+        assert scene.report.imputed[f"{name}s, by the kind of object"] == 1
+
+
+def test_typical_sizes_are_near_those_of_real_objects():
+    """No kind is wider than long or larger than a bus, and the other kind is no smaller than a vehicle."""
+    assert all(TYPICAL_M["width"][kind] < TYPICAL_M["length"][kind] for kind in OBJECT_KINDS.values())
+    scenes = [load_scene(sample(f"gpudrive/{name}")).objects for name in REAL]
+    for name, typical in TYPICAL_M.items():
+        for code in (1, 2):
+            sizes_m = np.concatenate([getattr(objects, f"{name}_m")[objects.kind == code] for objects in scenes])
+            assert typical[OBJECT_KINDS[code]] == pytest.approx(np.median(sizes_m), rel=0.2)
+
+
+def test_a_vehicle_wider_than_long_is_noted_and_a_walker_is_not():
+    scene = read(document_of(car(valid=(False,) * FRAMES), car("pedestrian", width=0.9, length=0.5),
+                             car(width=2.0, length=2.0, x=9.0), car(width=4.5, length=2.0, x=20.0),
+                             car(width=3.5, length=0, x=30.0)))
+    noted = [note for note in scene.report.notes if "wider" in note]
+    assert noted == ["vehicles wider than long: 1, the first of them objects[3], 4.5 m wide and 2 m long"]
+
+
+@pytest.mark.parametrize(("given", "text"), [
+    (77, "77"), (-3, "-3"), (2**64 - 1, "18446744073709551615"), ("0077", "0077"), (None, "")])
+def test_a_scenario_id_may_be_a_whole_number(given, text):
+    assert read(document_of(car(), scenario_id=given)).scenario_id == text
+
+
+@pytest.mark.parametrize("name", [5, None, ["a"], {}])
+def test_a_name_that_nothing_reads_refuses_nothing(name):
+    assert read(document_of(car(), name=name)).name == "written"
+
+
+@pytest.mark.parametrize("element", [4, 21, -2, 2.0, None, True, "lane", []])
+def test_a_map_element_id_of_no_known_kind_beside_a_type_is_dropped(element):
+    scene = read(document_of(car(), roads=[road("road_edge", element, [(0.0, 0.0), (1.0, 0.0)])]))
+    assert [ROAD_KINDS[kind] for kind in scene.roads.kind] == ["edge"]
+    assert scene.report.dropped == {"map_element_id of no known kind, beside a type": 1}
+
+
+@pytest.mark.parametrize("word", ["river", None, 7, []])
+def test_a_type_that_is_not_known_beside_a_map_element_id_is_dropped(word):
+    scene = read(document_of(car(), roads=[road(word, 15, [(0.0, 0.0), (1.0, 0.0)])]))
+    assert [ROAD_KINDS[kind] for kind in scene.roads.kind] == ["edge"]
+    assert scene.report.dropped == {"types of roads that are not known, beside a map_element_id": 1}
+    assert scene.report.imputed["types of roads, from map_element_id"] == 1
+
+
+@pytest.mark.parametrize("index", [2, -1, 10**15])
+def test_indices_outside_the_objects_are_dropped(index):
+    scene = read(document_of(car(), car(x=9.0), metadata={
+        "sdc_track_index": index, "tracks_to_predict": [{"track_index": at} for at in (index, 1, index)]}))
+    assert (scene.sdc, scene.tracks_to_predict) == (-1, (1,))
+    assert scene.report.dropped == {"sdc_track_index outside the objects of the file": 1,
+                                    "tracks_to_predict outside the objects of the file": 2}
+
+
+def test_difficulties_of_any_number_are_dropped():
+    scene = read(document_of(car(), metadata={"tracks_to_predict": [{"track_index": 0, "difficulty": 5}]}))
+    assert scene.tracks_to_predict == (0,)
+    assert scene.report.dropped == {"difficulties of tracks_to_predict": 1}
+
+
+def test_states_of_lights_outside_the_log_are_dropped():
+    document = small_document()
+    document["tl_states"] = {"4": light("go", "stop", "caution", frames=[0, FRAMES, -1])}
+    scene = read(document)
+    assert scene.traffic_controls.state[:, 0].tolist() == [3, 0, 0, 0]
+    assert scene.report.dropped == {"states of traffic lights outside the frames of the log": 2}
+
+
+@pytest.mark.parametrize("longer", [0, 1, 2])
+@pytest.mark.parametrize("names", [("position", "heading", "velocity", "valid"), ("valid",), ("position",)])
+def test_a_track_one_frame_longer_is_cut(longer, names):
+    whole, document = read(small_document()), small_document()
+    for name in names:
+        document["objects"][longer][name].append(document["objects"][longer][name][-1])
+    scene = read(document)
+    assert scene.report.dropped == {"last frames of tracks that are one frame longer than the others": 1}
+    for name, values in vars(whole.objects).items():
+        assert np.array_equal(getattr(scene.objects, name), values, equal_nan=values.dtype.kind == "f"), name
+
+
+def test_of_two_tracks_the_longer_is_cut_wherever_it_is():
+    short, long = car(), car(x=9.0, valid=(True,) * (FRAMES + 1))
+    for pair in ((short, long), (long, short)):
+        assert read(document_of(*pair)).objects.frame_count == FRAMES
+
+
+# ---- maps ----
+
+
+MAP_ROADS = [road("lane", 2, [(900_000.0, -5.0), (900_040.0, -5.0)], id=3),
+             road("lane", 2, [(900_040.0, -5.0), (900_080.0, -5.0)], id=4)]
+
+
+@pytest.mark.parametrize("document", [{"roads": MAP_ROADS}, {"objects": [], "roads": MAP_ROADS, "metadata": {
+    "sdc_track_index": -1}}, {"roads": MAP_ROADS, "tl_states": {
+        "3": light("go", x=900_040.0)}}],
+    ids=["roads", "whole", "light"])
+def test_a_map_without_objects_is_a_scene(document, tmp_path):
+    scene = read(document)
+    assert (scene.objects.count, scene.objects.frame_count, scene.roads.count) == (0, 1, 2)
+    assert scene.origin_m.tolist() == [900_040.0, -5.0]
+    assert scene.roads.x_m.tolist() == [-40.0, 0.0, 0.0, 40.0]
+    assert scene.lanes.after(0).tolist() == [1]
+    assert "the file has no objects: it is a map alone" in scene.report.notes
+    assert not any("headings" in note for note in scene.report.notes)
+    save_scene(scene, tmp_path / "map.drv")
+    assert load_scene(tmp_path / "map.drv").roads.id.tolist() == [3, 4]
+    with pytest.raises(SceneError, match=r"has no object that could drive .*: it has no objects"):
+        Batch(scene)
+
+
+def test_the_origin_of_a_map_ignores_points_that_no_map_has():
+    far = [*MAP_ROADS, road("road_edge", 15, [(900_000.0, -5.0), (1e300, -5.0)])]
+    assert refusal({"roads": far}).startswith("roads[2].geometry[1].x is 1e+300 m from the scene's origin")
+
+
+def test_objects_that_are_never_valid_leave_a_map():
+    scene = read(document_of(car(valid=(False,) * FRAMES), roads=MAP_ROADS))
+    assert (scene.objects.count, scene.origin_m.tolist()) == (0, [900_040.0, -5.0])
+    assert scene.report.dropped == {"objects valid at no frame": 1}
+
+
 # ---- real files ----
 
+REAL = ("test.json", "tfrecord-00000-of-01000_325.json")
 
-@pytest.fixture(params=["test.json", "tfrecord-00000-of-01000_325.json"])
+
+@pytest.fixture(params=REAL)
 def real_scene(request):
     return load_scene(sample(f"gpudrive/{request.param}"))
 

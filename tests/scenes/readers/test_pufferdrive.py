@@ -113,10 +113,37 @@ def test_headings_are_wrapped_to_minus_pi_and_pi():
     assert heading_rad == pytest.approx([-math.pi, 4.0 - 2 * math.pi, 2 * math.pi - 6.0], abs=1e-6)
 
 
+def test_headings_that_are_not_wrapped_are_radians_and_noted():
+    scene = read_early(file_bytes([object_bytes(heading=10.2), object_bytes(x=9.0)], [ROAD]), "x.bin")
+    assert scene.objects.heading_rad[0] == pytest.approx([10.2 - 4 * math.pi, 0.0], abs=1e-6)
+    assert f"headings beyond a full turn, wrapped as radians: {FRAMES} of {2 * FRAMES}" in scene.report.notes
+
+
+def test_absent_sizes_are_those_of_the_kind_and_a_vehicle_wider_than_long_is_noted():
+    objects = [object_bytes(size=(0.0, 0.0, 0.0)), object_bytes(kind=2, x=9.0, size=(-1.0, 0.5, 1.8)),
+               object_bytes(x=20.0, size=(4.5, 2.0, 1.5)), object_bytes(kind=3, x=30.0, size=(2.0, 1.0, 1.5))]
+    scene = validate_scene(read_early(file_bytes(objects, [ROAD]), "x.bin"))
+    sizes_m = np.stack([scene.objects.length_m, scene.objects.width_m, scene.objects.height_m], axis=1)
+    assert np.array_equal(sizes_m, np.float32([[4.7, 2.1, 1.5], [0.5, 0.8, 1.8], [2.0, 4.5, 1.5], [1.0, 2.0, 1.5]]))
+    imputed = scene.report.imputed
+    assert [imputed[f"{name}s, by the kind of object"] for name in ("length", "width", "height")] == [1, 2, 1]
+    assert "vehicles wider than long: 1, the first of them object 2, 4.5 m wide and 2 m long" in scene.report.notes
+
+
+def test_a_map_without_objects_is_a_scene():
+    roads = [road_bytes(4, [(90_000.0, 5.0), (90_040.0, 5.0)]), road_bytes(6, [(90_000.0, 9.0), (90_040.0, 9.0)])]
+    scene = validate_scene(read_early(file_bytes([], roads), "map.bin"))
+    assert (scene.objects.count, scene.objects.frame_count, scene.roads.count) == (0, 1, 2)
+    assert scene.origin_m.tolist() == [90_020.0, 7.0]
+    assert scene.roads.x_m.tolist() == [-20.0, 20.0, -20.0, 20.0]
+    assert "point 1 is nan" in refusal(file_bytes([], [road_bytes(4, [(1.0, 5.0), (math.nan, 5.0)])]))
+
+
 @pytest.mark.parametrize(("data", "words"), [
     (b"abc", "3 bytes"),
     (struct.pack("<ii", -1, 2) + bytes(200), "num_objects is -1"),
-    (struct.pack("<ii", 0, 2) + bytes(200), "num_objects is 0"),
+    (struct.pack("<ii", 0, 2) + bytes(200), "road 0 at byte 8: type is 0; it must be 4 to 10"),
+    (bytes(500), "byte 0: num_objects and num_roads are 0; one of them must be at least 1"),
     (struct.pack("<ii", 3, 2_000_000_000) + bytes(200), "num_roads is 2000000000"),
     (struct.pack("<ii", 60_000, 90_000) + bytes(200), "the file has 208"),
     (file_bytes([object_bytes(kind=4)], [ROAD]), "object 0 at byte 8: type is 4; it must be 1 to 3"),
@@ -124,7 +151,7 @@ def test_headings_are_wrapped_to_minus_pi_and_pi():
      f"object 1 at byte {8 + 36 + 32 * FRAMES}: it has 5 frames; object 0 has 4"),
     (file_bytes([object_bytes(valid=[1, 2, 1, 1])], [ROAD]), "valid is 2"),
     (file_bytes([object_bytes(expert=7)], [ROAD]), "mark_as_expert is 7"),
-    (file_bytes([object_bytes(size=(0.0, 4.0, 1.0))], [ROAD]), "width is 0"),
+    (file_bytes([object_bytes(size=(0.005, 4.0, 1.0))], [ROAD]), "width is 0.005; it must be 0.01 to 200"),
     (file_bytes([object_bytes(size=(2.0, math.nan, 1.0))], [ROAD]), "length is nan"),
     (file_bytes([object_bytes(size=(2.0, 300.0, 1.0))], [ROAD]), "length is 300; it must be 0.01 to 200"),
     (file_bytes([object_bytes(heading=90.0)], [ROAD]), "heading at frame 0 is 90"),

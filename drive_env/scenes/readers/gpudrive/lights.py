@@ -24,6 +24,7 @@ from ...scene import (
     no_traffic_controls,
 )
 from ...stop_signs import LANE_WIDTH_M
+from .objects import ID_RANGE
 
 LIGHT_STATES = {
     "unknown": "off", "stop": "red", "caution": "yellow", "go": "green", "arrow_stop": "red",
@@ -54,7 +55,7 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
     lanes, lines_m, logs = [], [], []
     for key, entry in entries.items():
         place = within("tl_states", key)
-        log, point_m = _read_log(expected(entry, dict, place), place, frame_count, origin_m)
+        log, point_m = _read_log(expected(entry, dict, place), place, frame_count, origin_m, report)
         if key not in lane_of_id or point_m is None:
             report.drop("traffic lights of no lane of the file, or without states")
             continue
@@ -75,7 +76,7 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
         junction=np.full(count, -1, np.int32))
 
 
-def _read_log(entry, place, frame_count, origin_m):
+def _read_log(entry, place, frame_count, origin_m, report):
     """(frames,) states of a light, and its first stop point, relative to the origin; None where it has no states."""
     lists = {name: member(entry, name, list, place) for name in ("state", "x", "y", "time_index")}
     for name, values in lists.items():
@@ -83,8 +84,12 @@ def _read_log(entry, place, frame_count, origin_m):
             raise SceneError(f"{place}.{name} has {len(values)} entries; it must have {len(lists['state'])}, as state")
     log = np.zeros(frame_count, np.uint8)
     for at, (word, frame) in enumerate(zip(lists["state"], lists["time_index"], strict=True)):
-        frame = whole_number(frame, 0, frame_count - 1, f"{place}.time_index[{at}]")
-        log[frame] = LIGHT_STATE_CODES[LIGHT_STATES[one_of(word, LIGHT_STATES, f"{place}.state[{at}]")]]
+        frame = whole_number(frame, *ID_RANGE, f"{place}.time_index[{at}]")
+        state = LIGHT_STATE_CODES[LIGHT_STATES[one_of(word, LIGHT_STATES, f"{place}.state[{at}]")]]
+        if 0 <= frame < frame_count:
+            log[frame] = state
+        else:
+            report.drop("states of traffic lights outside the frames of the log")
     points_m = [bounded_float32(numbers(lists[name], lambda at, name=name: f"{place}.{name}[{at}]") - origin_m[axis],
                                 lambda at, name=name: f"{place}.{name}[{at[0]}]")
                 for axis, name in enumerate(("x", "y"))]

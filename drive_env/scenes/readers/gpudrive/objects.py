@@ -1,38 +1,37 @@
 """How are the objects of a GPUDrive JSON read? Every field is checked; missing ones are imputed and reported.
 
 `position[{x, y, z}]`, `heading[]`, `velocity[{x, y}]`, `valid[]`, one entry per frame, and `width length height
-goalPosition{x, y, z} type id mark_as_expert`. Old files have no ids, z, height or mark_as_expert.
+goalPosition{x, y, z} type id mark_as_expert`. Old files have no ids, z, height or mark_as_expert. A map has no objects.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from ....errors import SceneError, outside_text
-from ...coordinates import bounded_float32, first_index, time_major, wrapped
+from ...coordinates import RAW_LIMIT_M, UNWRAPPED_LIMIT_RAD, bounded_float32, first_index, time_major, wrapped
 from ...json_text import column, expected, member, numbers, one_of, whole_number
 from ...limits import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ...scene import OBJECT_KIND_CODES, Objects, Report
+from ...sizes import imputed_sizes, is_absent, note_wide_vehicles
 
 OBJECT_TYPES = {"vehicle": "vehicle", "pedestrian": "pedestrian", "cyclist": "cyclist", "other": "other",
                 "unset": "other"}
 OBJECT_FIELDS = ("position", "heading", "velocity", "valid", "width", "length", "height", "goalPosition", "type", "id",
                  "mark_as_expert")
 
-HEIGHTS_M = {"vehicle": 1.5, "pedestrian": 1.7, "cyclist": 1.7, "other": 1.5}
-"""Typical heights, for files without; no step reads them."""
-
 SENTINEL_M = -10_000.0
 """Value that converters write at invalid frames. `valid` decides; the report counts valid states that have it."""
 
-RAW_LIMIT_M = 1e9
-"""Limit of coordinates in the file: float64 resolves a micrometre there, also in their mean."""
-
 HEADING_LIMIT_DEG = 720.0
-"""Old files are not normalised; beyond two turns a heading is a fault."""
+"""Old files are in degrees and not normalised; beyond two turns a heading is a fault."""
+
+TRACK_FIELDS = ("position", "heading", "velocity", "valid")
+"""The lists with one entry per frame."""
 
 ID_RANGE = (-(2**63), 2**63 - 1)
 
@@ -59,20 +58,23 @@ class Tracks:
     valid: np.ndarray
 
 
-def read_tracks(entries: list, report: Report) -> Tracks:
-    """The objects of a file, each field checked.
+def read_tracks(entries: list, is_old: bool, report: Report) -> Tracks:
+    """The objects of a file, each field checked. A file without objects has one frame.
+
+    Args:
+        is_old: whether the file may have headings in degrees.
 
     Raises:
         SceneError: names the place, as in `objects[3].position[17].x`, and the reason.
     """
-    if not 1 <= len(entries) <= OBJECT_LIMIT:
-        raise SceneError(f"objects has {len(entries)} entries; it must have 1 to {OBJECT_LIMIT}")
+    if len(entries) > OBJECT_LIMIT:
+        raise SceneError(f"objects has {len(entries)} entries; it must have 0 to {OBJECT_LIMIT}")
     for index, entry in enumerate(entries):
         expected(entry, dict, f"objects[{index}]")
-    frames = _frame_count(entries)
+    frames = _frame_count(entries, report)
 
     def flat(name):
-        return list(chain.from_iterable(entry[name] for entry in entries))
+        return list(chain.from_iterable(entry[name][:frames] for entry in entries))
 
     def place(name):
         return lambda at: f"objects[{at // frames}].{name}[{at % frames}]"
@@ -89,6 +91,7 @@ def read_tracks(entries: list, report: Report) -> Tracks:
     if ids is None:
         report.impute("object ids: the index in the file", len(entries))
     goal_m, goal_z_m = _goals(entries)
+
     # Check every number while the lists become (n, t) arrays, then ranges of valid states.
     tracks = Tracks(
         kind=[OBJECT_TYPES[kind] for kind in kinds], id=ids or list(range(len(entries))), has_ids=ids is not None,
@@ -100,7 +103,7 @@ def read_tracks(entries: list, report: Report) -> Tracks:
         heading=matrix(numbers(flat("heading"), place("heading"))),
         vx_mps=matrix(column(velocities, "x", place("velocity"))),
         vy_mps=matrix(column(velocities, "y", place("velocity"))), valid=matrix(_flags(flat("valid"), place("valid"))))
-    _check_valid_states(tracks)
+    _check_valid_states(tracks, is_old)
     _check_sizes(tracks)
     return tracks
 
@@ -127,11 +130,13 @@ def as_objects(tracks: Tracks, kept: np.ndarray, heading_rad: np.ndarray, origin
     x_m, y_m = position(tracks.x_m, "x", origin_m[0]), position(tracks.y_m, "y", origin_m[1])
     goal_m, goal_z_m = _goals_near(tracks, kept, origin_m, report)
     kinds = [tracks.kind[index] for index in kept]
+    length_m, width_m, height_m = (imputed_sizes(name, getattr(tracks, f"{name}_m")[kept], kinds, report)
+                                   for name in ("length", "width", "height"))
+    note_wide_vehicles(length_m, width_m, kinds, report, lambda at: f"objects[{kept[at]}]")
     return Objects(
         id=np.array([tracks.id[index] for index in kept], np.int64),
         kind=np.array([OBJECT_KIND_CODES[kind] for kind in kinds], np.uint8),
-        length_m=tracks.length_m[kept].astype(np.float32), width_m=tracks.width_m[kept].astype(np.float32),
-        height_m=_heights(tracks, kept, kinds, report),
+        length_m=length_m, width_m=width_m, height_m=height_m,
         goal_m=goal_m, goal_z_m=goal_z_m, marked_expert=tracks.marked_expert[kept],
         x_m=x_m, y_m=y_m, z_m=position(tracks.z_m, "z", 0.0), heading_rad=time_major(wrapped(track(heading_rad))),
         vx_mps=time_major(track(tracks.vx_mps)), vy_mps=time_major(track(tracks.vy_mps)),
@@ -155,17 +160,25 @@ def _field(entries, index, name):
     return entries[index][name]
 
 
-def _frame_count(entries):
-    """The common length of all lists of all objects."""
-    first = len(member(entries[0], "position", list, "objects[0]"))
-    if not 1 <= first <= FRAME_LIMIT:
-        raise SceneError(f"objects[0].position has {first} entries; it must have 1 to {FRAME_LIMIT}")
-    for index, entry in enumerate(entries):
-        for name in ("position", "heading", "velocity", "valid"):
-            found = len(member(entry, name, list, f"objects[{index}]"))
-            if found != first:
-                raise SceneError(f"objects[{index}].{name} has {found} entries; objects[0].position has {first}")
-    return first
+def _frame_count(entries, report):
+    """The length of most tracks, the smaller of two that are equally frequent. A list may have one entry more."""
+    if not entries:
+        return 1
+    lengths = [[len(member(entry, name, list, f"objects[{index}]")) for name in TRACK_FIELDS]
+               for index, entry in enumerate(entries)]
+    counts = Counter(of_object[0] for of_object in lengths)
+    frames = min(counts, key=lambda length: (-counts[length], length))
+    if not 1 <= frames <= FRAME_LIMIT:
+        index = next(index for index, of_object in enumerate(lengths) if of_object[0] == frames)
+        raise SceneError(f"objects[{index}].position has {frames} entries; it must have 1 to {FRAME_LIMIT}")
+    for index, of_object in enumerate(lengths):
+        for name, found in zip(TRACK_FIELDS, of_object, strict=True):
+            if found not in (frames, frames + 1):
+                raise SceneError(f"objects[{index}].{name} has {found} entries; it must have {frames}, as most "
+                                 f"tracks, or {frames + 1}, of which the last is dropped")
+    report.drop("last frames of tracks that are one frame longer than the others",
+                sum(max(of_object) > frames for of_object in lengths))
+    return frames
 
 
 def _flags(values, place):
@@ -226,19 +239,21 @@ def _ids(entries):
 # ---- ranges ----
 
 
-def _check_valid_states(tracks):
+def _check_valid_states(tracks, is_old):
     """Valid states must be in range; invalid ones hold the sentinel, or any other number."""
+    heading_limit, unit = (HEADING_LIMIT_DEG, "") if is_old else (
+        UNWRAPPED_LIMIT_RAD, ", in radians, as in every file with metadata, ids or heights")
     for name, values, limit in (
             ("position[{}].x", tracks.x_m, RAW_LIMIT_M), ("position[{}].y", tracks.y_m, RAW_LIMIT_M),
             ("position[{}].z", tracks.z_m, COORDINATE_LIMIT_M),
-            ("heading[{}]", tracks.heading, HEADING_LIMIT_DEG),
+            ("heading[{}]", tracks.heading, heading_limit),
             ("velocity[{}].x", tracks.vx_mps, SPEED_LIMIT_MPS), ("velocity[{}].y", tracks.vy_mps, SPEED_LIMIT_MPS)):
         wrong = tracks.valid & (np.abs(values) > limit)
         if wrong.any():
             index, frame = first_index(wrong)
             raise SceneError(f"objects[{index}].{name.format(frame)} is "
                              f"{outside_text(values[index, frame], -limit, limit)}; where valid it must be {-limit:g} "
-                             f"to {limit:g}")
+                             f"to {limit:g}{unit if values is tracks.heading else ''}")
     speed_mps = np.zeros(tracks.valid.shape)
     speed_mps[tracks.valid] = np.hypot(tracks.vx_mps[tracks.valid], tracks.vy_mps[tracks.valid])
     if (speed_mps > SPEED_LIMIT_MPS).any():
@@ -249,13 +264,12 @@ def _check_valid_states(tracks):
 
 
 def _check_sizes(tracks):
-    """Sizes of objects that are valid at some frame; converters write 0 for the others."""
+    """Sizes of objects that are valid at some frame; an absent size is imputed."""
     low, high = SIZE_RANGE_M
     ever_valid = tracks.valid.any(axis=1)
     for name in ("width", "length", "height"):
         sizes = getattr(tracks, f"{name}_m")
-        # NaN marks a missing size and compares as False.
-        wrong = ever_valid & ((sizes < low) | (sizes > high))
+        wrong = ever_valid & ~is_absent(sizes) & ((sizes < low) | (sizes > high))
         if wrong.any():
             index = int(np.argmax(wrong))
             raise SceneError(f"objects[{index}].{name} is {outside_text(sizes[index], low, high)}; it must be "
@@ -263,14 +277,6 @@ def _check_sizes(tracks):
 
 
 # ---- imputed fields ----
-
-
-def _heights(tracks, kept, kinds, report):
-    """(k,) float32; missing ones are imputed."""
-    missing = np.isnan(tracks.height_m[kept])
-    report.impute("heights, by the kind of object", missing.sum())
-    typical = np.array([HEIGHTS_M[kind] for kind in kinds])
-    return np.where(missing, typical, tracks.height_m[kept]).astype(np.float32)
 
 
 def _goals_near(tracks, kept, origin_m, report):

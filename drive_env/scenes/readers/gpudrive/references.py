@@ -30,14 +30,14 @@ def read_references(document: dict, tracks: Tracks, kept: np.ndarray, report: Re
         report.notes.append("the file has no metadata: the recording object and the tracks to predict are unknown")
         return {}
     metadata = member(document, "metadata", dict, "")
-    last = len(tracks.valid) - 1
     index_of = {int(old): new for new, old in enumerate(kept)}
     sdc = -1
     if "sdc_track_index" in metadata:
-        found = whole_number(metadata["sdc_track_index"], 0, last, "metadata.sdc_track_index")
-        sdc = index_of.get(found, -1)
-        report.drop("sdc_track_index, of an object valid at no frame", sdc < 0)
-    predicted = _track_indices(metadata, last, report)
+        found = _inside([whole_number(metadata["sdc_track_index"], *ID_RANGE, "metadata.sdc_track_index")],
+                        "sdc_track_index", tracks, report)
+        sdc = index_of.get(found[0], -1) if found else -1
+        report.drop("sdc_track_index, of an object valid at no frame", found != [] and sdc < 0)
+    predicted = _track_indices(metadata, tracks, report)
     of_interest = _interesting_indices(metadata, tracks, report)
     report.drop("tracks_to_predict of objects valid at no frame", sum(index not in index_of for index in predicted))
     report.drop("objects_of_interest valid at no frame", sum(index not in index_of for index in of_interest))
@@ -45,7 +45,14 @@ def read_references(document: dict, tracks: Tracks, kept: np.ndarray, report: Re
             "objects_of_interest": tuple(index_of[index] for index in of_interest if index in index_of)}
 
 
-def _track_indices(metadata, last, report):
+def _inside(indices, name, tracks, report):
+    """The indices that are those of objects of the file."""
+    inside = [index for index in indices if 0 <= index < len(tracks.valid)]
+    report.drop(f"{name} outside the objects of the file", len(indices) - len(inside))
+    return inside
+
+
+def _track_indices(metadata, tracks, report):
     if "tracks_to_predict" not in metadata:
         return []
     found, graded = [], 0
@@ -53,11 +60,11 @@ def _track_indices(metadata, last, report):
         expected(entry, dict, place)
         if "track_index" not in entry:
             raise SceneError(f"{place} has no 'track_index'")
-        found.append(whole_number(entry["track_index"], 0, last, f"{place}.track_index"))
+        found.append(whole_number(entry["track_index"], *ID_RANGE, f"{place}.track_index"))
         if "difficulty" in entry:
-            graded += whole_number(entry["difficulty"], 0, 2, f"{place}.difficulty") > 0
+            graded += whole_number(entry["difficulty"], *ID_RANGE, f"{place}.difficulty") != 0
     report.drop("difficulties of tracks_to_predict", graded)
-    return _once(found, "tracks_to_predict", report)
+    return _once(_inside(found, "tracks_to_predict", tracks, report), "tracks_to_predict", report)
 
 
 def _interesting_indices(metadata, tracks, report):

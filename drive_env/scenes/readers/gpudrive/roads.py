@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from ....errors import SceneError
+from ....errors import SceneError, with_article
 from ...coordinates import bounded_float32
 from ...json_text import column, described, expected, member, one_of, whole_number, within
 from ...scene import ROAD_KIND_CODES, Report, Roads
@@ -25,8 +26,35 @@ MAP_ELEMENTS = {-1: None, **dict.fromkeys(range(4), "lane"), **dict.fromkeys(ran
 ROAD_FIELDS = ("geometry", "type", "map_element_id", "id")
 
 
-def read_roads(entries: list, origin_m: np.ndarray, report: Report) -> Roads:
-    """The roads of a file, relative to the origin.
+@dataclass(frozen=True, eq=False)
+class Polylines:
+    """The roads of a file that have points, r of them with p points in all, as in the file.
+
+    Attributes:
+        index: (r,) their indices in the file.
+        kind: (r,) uint8, see `ROAD_KINDS`.
+        id: (r,) int64.
+        start: (r + 1,) int32, as in `Roads`.
+        x_m, y_m, z_m: (p,) float64.
+    """
+
+    index: list[int]
+    kind: np.ndarray
+    id: np.ndarray
+    start: np.ndarray
+    x_m: np.ndarray
+    y_m: np.ndarray
+    z_m: np.ndarray
+
+
+def point_place(index: list[int], start: np.ndarray, point: int) -> str:
+    """The name of a point in the file; the arguments as in `Polylines`."""
+    road = int(np.searchsorted(start, point, side="right")) - 1
+    return f"roads[{index[road]}].geometry[{point - start[road]}]"
+
+
+def read_polylines(entries: list, report: Report) -> Polylines:
+    """The roads of a file, each field checked.
 
     Raises:
         SceneError: names the place, as in `roads[3].geometry[17].x`, and the reason.
@@ -50,32 +78,58 @@ def read_roads(entries: list, origin_m: np.ndarray, report: Report) -> Roads:
     points = list(chain.from_iterable(polylines))
 
     def place(at):
-        index = int(np.searchsorted(start, at, side="right")) - 1
-        return f"roads[{kept[index]}].geometry[{at - start[index]}]"
+        return point_place(kept, start, at)
 
+    return Polylines(
+        index=kept, kind=np.array([ROAD_KIND_CODES[kinds[index]] for index in kept], np.uint8),
+        id=np.array([ids[index] for index in kept], np.int64), start=start, x_m=column(points, "x", place),
+        y_m=column(points, "y", place), z_m=column(points, "z", place, default=0.0))
+
+
+def as_roads(polylines: Polylines, origin_m: np.ndarray) -> Roads:
+    """The roads relative to the origin.
+
+    Raises:
+        SceneError: a point lies too far from the origin.
+    """
+    def place(at):
+        return point_place(polylines.index, polylines.start, at)
+
+    def bounded(values_m, axis, offset_m):
+        return bounded_float32(values_m - offset_m, lambda at: within(place(at[0]), axis))
+
+    count = len(polylines.index)
     return Roads(
-        id=np.array([ids[index] for index in kept], np.int64),
-        kind=np.array([ROAD_KIND_CODES[kinds[index]] for index in kept], np.uint8), start=start,
-        x_m=bounded_float32(column(points, "x", place) - origin_m[0], lambda at: within(place(at[0]), "x")),
-        y_m=bounded_float32(column(points, "y", place) - origin_m[1], lambda at: within(place(at[0]), "y")),
-        z_m=bounded_float32(column(points, "z", place, default=0.0), lambda at: within(place(at[0]), "z")),
-        width_m=np.zeros(len(kept), np.float32), speed_limit_mps=np.zeros(len(kept), np.float32))
+        id=polylines.id, kind=polylines.kind, start=polylines.start, x_m=bounded(polylines.x_m, "x", origin_m[0]),
+        y_m=bounded(polylines.y_m, "y", origin_m[1]), z_m=bounded(polylines.z_m, "z", 0.0),
+        width_m=np.zeros(count, np.float32), speed_limit_mps=np.zeros(count, np.float32))
 
 
 def _road_kind(entry, place, report):
-    """The kind by `type`, else by map_element_id. If the two disagree, `type` counts and the report has an entry."""
-    element = None
-    if "map_element_id" in entry:
-        found = entry["map_element_id"]
-        if type(found) is not int or found not in MAP_ELEMENTS:
-            raise SceneError(f"{place}.map_element_id is {described(found)}; it must be -1 to 3 or 5 to 20")
-        element = MAP_ELEMENTS[found]
-    if "type" not in entry and element is not None:
+    """The kind by `type`, or by map_element_id where the type is missing or unknown.
+
+    If the two disagree, `type` counts. Of the two, one unknown value is dropped, and the report counts it.
+    """
+    word, number = entry.get("type"), entry.get("map_element_id")
+    kind = ROAD_TYPES.get(word) if type(word) is str else None
+    element = MAP_ELEMENTS.get(number) if type(number) is int else None
+    has_unknown_number = "map_element_id" in entry and (type(number) is not int or number not in MAP_ELEMENTS)
+    if kind is not None:
+        if has_unknown_number:
+            report.drop("map_element_id of no known kind, beside a type")
+        elif element not in (None, kind):
+            report.drop(f"map_element_id of {_thing(element)} on {_thing(kind)}")
+        return kind
+    if element is not None:
+        report.drop("types of roads that are not known, beside a map_element_id", "type" in entry)
         report.impute("types of roads, from map_element_id")
         return element
-    if "type" not in entry:
-        raise SceneError(f"{place} has no 'type'")
-    kind = ROAD_TYPES[one_of(entry["type"], ROAD_TYPES, f"{place}.type")]
-    if element not in (None, kind):
-        report.drop(f"map_element_id of {element.replace('_', ' ')} on a {kind.replace('_', ' ')}")
-    return kind
+    if "type" in entry:
+        one_of(word, ROAD_TYPES, f"{place}.type")
+    if has_unknown_number:
+        raise SceneError(f"{place}.map_element_id is {described(number)}; without a type it must be 0 to 3 or 5 to 20")
+    raise SceneError(f"{place} has no 'type'")
+
+
+def _thing(kind):
+    return with_article(kind.replace("_", " "))
