@@ -189,16 +189,16 @@ static void zip_behind(drv_driven *own, float joint_m, const drv_driven *other, 
     const float gap_m = joint_m - other_joint_m - other->follower.length_m;
     const float lead_mps = drv_larger(0.0f, other->follower.speed_mps), speed_mps = own->follower.speed_mps;
     const float before_mps2 = own->follower.acceleration_mps2;
-    drv_follower wished = own->follower;
-    drv_keep_gap(&wished, gap_m, lead_mps);
+    drv_follower gap_follower = own->follower;
+    drv_keep_gap(&gap_follower, gap_m, lead_mps);
     /* what it takes to fall behind in time */
     const float time_s = drv_larger(0.5f, joint_m / drv_larger(1.0f, speed_mps));
     const float missing_m = drv_larger(0.0f, own->follower.driver.min_gap_m - gap_m) +
                             drv_larger(0.0f, speed_mps - lead_mps) * time_s;
     const float hardest_mps2 = drv_larger(zip_mps2, 2.0f * missing_m / (time_s * time_s));
-    const float wished_mps2 = drv_larger(wished.acceleration_mps2, -hardest_mps2);
-    if (!(wished_mps2 < before_mps2)) return;
-    own->follower.acceleration_mps2 = wished_mps2;
+    const float gap_mps2 = drv_larger(gap_follower.acceleration_mps2, -hardest_mps2);
+    if (!(gap_mps2 < before_mps2)) return;
+    own->follower.acceleration_mps2 = gap_mps2;
     own->waits_for = index;
     own->yields = true;
 }
