@@ -79,6 +79,7 @@ CASES = {name: Case(name) for name in GENERATORS if name not in TASK_OF} | {
 }
 """By name: every scene without a task as its generator makes it, and with further parameters."""
 
+
 def rule_based(batch: Batch) -> Act:
     """The actions of the rule-based policy for the scenes of a batch, which are all of one generator."""
     return actor(batch, POLICY_OF.get(batch.scenes[0].name.partition("/")[0], LANE_POLICY), seed=0)
