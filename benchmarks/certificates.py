@@ -277,7 +277,12 @@ def main() -> None:
 
     # All shares, then those out of their bounds, on which the exit status depends.
     if chosen.join:
-        found = read_counts(chosen.join)
+        try:
+            found = read_counts(chosen.join)
+        except ValueError as error:
+            parser.error(str(error))
+        if chosen.write and (missing := [name for name in CASES if name not in found]):
+            parser.error(f"the files lack {'; '.join(missing)}; --write replaces the table of all scenes")
     else:
         found, seeds = {}, range(chosen.first, chosen.first + chosen.seeds)
         for name, of in all_of(chosen.scenes or list(CASES), seeds, chosen.jobs):
