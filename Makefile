@@ -12,7 +12,8 @@
 #                            `make fuzz`, `make certify`
 #   make test-nightly        runs the test suite with --slow: more seeds, damages and combinations of the same claims
 #   make fuzz [RUNS=n]       runs each fuzzer on n inputs (default: a million); corpus and faults are in build/fuzz
-#   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours, --jobs=2 halves it
+#   make certify [SEEDS=n]   checks roads and goals of n seeds (10000) of every generated scene; hours (JOBS=n: goals in
+#                            n processes; --jobs=2 checks roads at the same time)
 #   make leaderboard         plays the policies of the package on every kind of scene, POLICY=file that one alone;
 #                            writes docs/leaderboard.md, .json and .png (ten minutes)
 #   make wheel               builds the sdist and the wheel into dist/ and tests the wheel in empty environments
@@ -23,6 +24,7 @@ SCENE ?=
 RUNS ?= 1000000
 WORKERS ?= 2
 SEEDS ?= 10000
+JOBS ?= $(WORKERS)
 SHARE ?= 1
 POLICY ?=
 BIN := .venv/bin
@@ -75,7 +77,7 @@ certify-roads: .venv/installed-test
 
 certify-goals: .venv/installed-test
 	@mkdir -p build
-	$(BIN)/python benchmarks/certificates.py --seeds $(SEEDS) --json build/certificates.json
+	$(BIN)/python benchmarks/certificates.py --seeds $(SEEDS) --jobs $(JOBS) --json build/certificates.json
 
 leaderboard: .venv/installed-test
 	$(BIN)/python docs/play_leaderboard.py docs $(POLICY)

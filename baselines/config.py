@@ -191,6 +191,26 @@ class PartnerConfig(_Plain):
 
 
 @dataclass(frozen=True)
+class ExpertConfig(_Plain):
+    """The expert, whose actions the policy learns to take with `ppo.imitation_weight` (experts.py)."""
+
+    policy: str | None = None
+    """`replay`: the expert actions of the scenes' logs; another policy without training, such as `lane`; or the folder
+    of a checkpoint or run, such as that of a cloned policy. None: there is no expert."""
+    drives_share: float = 0.0
+    """Share of the worlds in which the expert drives. In the others the policy drives, and the expert says what it
+    would do."""
+    deterministic: bool = False
+    """Whether a checkpoint as the expert takes its most probable actions, instead of samples."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check("drives_share", self.drives_share, 0 <= self.drives_share <= 1, "from 0 to 1")
+        _check("drives_share", self.drives_share, self.policy is not None or self.drives_share == 0,
+               "0 where expert.policy is None")
+
+
+@dataclass(frozen=True)
 class PPOConfig(_Plain):
     """The algorithm (Schulman et al. 2017)."""
 
@@ -228,6 +248,8 @@ class PPOConfig(_Plain):
     """Weight of KL(informed || policy): the informed policy is what the network would do if it observed its
     goal (informed.py). Above 0 it needs `env.drive.critic_observations`, and a hidden goal
     (`observation.goal_reveal_s`)."""
+    imitation_weight: float = 0.0
+    """Weight of the negative log-probability of the expert's actions. Above 0 it needs `expert.policy`."""
     target_kl: float | None = None
     """The epochs of an update end early after one whose approximate KL, the mean over its minibatches with data, is
     above it; None: never."""
@@ -255,7 +277,7 @@ class PPOConfig(_Plain):
         for name in ("clip", "max_grad_norm"):
             _check(name, getattr(self, name), getattr(self, name) > 0, "above 0")
         for name in ("value_weight", "entropy_weight", "final_entropy_weight", "informed_weight",
-                     "learning_rate", "weight_decay", "warmup_updates", "target_kl"):
+                     "imitation_weight", "learning_rate", "weight_decay", "warmup_updates", "target_kl"):
             value = getattr(self, name)
             _check(name, value, value is None or value >= 0, "0 or more")
 
@@ -335,6 +357,7 @@ class TrainConfig(_Plain):
     env: EnvConfig = field(default_factory=EnvConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     partners: PartnerConfig = field(default_factory=PartnerConfig)
+    expert: ExpertConfig = field(default_factory=ExpertConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
@@ -346,6 +369,9 @@ class TrainConfig(_Plain):
                "0 unless env.drive has critic_observations and hides the goal (observation.goal_reveal_s)")
         _check("checkpoints", self.partners.checkpoints, not self.partners.checkpoints or drive.coplayers > 0,
                "empty unless env.drive.coplayers is above 0: partners drive co-players")
+        has_expert = self.expert.policy is not None
+        _check("imitation_weight", self.ppo.imitation_weight, (self.ppo.imitation_weight > 0) == has_expert,
+               "above 0: expert.policy is set" if has_expert else "0 where expert.policy is None")
 
     def changed(self, /, **parts: dict) -> TrainConfig:
         """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.

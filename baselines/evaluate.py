@@ -31,7 +31,7 @@ from drive_env.cli.evaluation import run as run_evaluators
 from drive_env.evaluation import first_episodes
 from drive_env.policies import Act, MakeAct, TrainedPolicy, policy_maker
 
-from .adaptation.interventions import Blanked, Wiped, WipedAndBlanked
+from .adaptation.interventions import Blanked, Exchanged, Wiped, WipedAndBlanked, of_another_episode
 from .config import EnvConfig, TrainConfig
 from .partners.loaded import with_partners
 from .policy.runner import PolicyRunner
@@ -48,8 +48,9 @@ All, Listed, Shown = (Annotated[bool, tyro.conf.arg(name=name)] for name in ("al
 """Options with the names of built-in functions, which a parameter must not shadow."""
 
 ABLATIONS = {"wiped": Wiped, "blanked": Blanked, "wiped_and_blanked": WipedAndBlanked}
-"""The ablations of memory that evaluators play, by name: those under which the actions of an agent depend on its world
-alone, and not on the other worlds of the batch."""
+"""The ablations of memory that evaluators play, by name, under which the actions of an agent depend on its world alone;
+beside them they play "redrawn", under which they depend on the episodes of its scene. That with the memory of an agent
+in another scene is in `baselines.ablate` alone: which scenes are in a batch depends on the shard."""
 
 WORLDS_AT_ONCE = 64
 """Worlds of one batch: enough to keep the threads of a machine busy, few enough for its memory."""
@@ -121,8 +122,8 @@ def policy_of(path: str | Path, device: str = "auto", deterministic: bool = True
 
 def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpoint: Mapping[str, Any],
                    config: TrainConfig) -> TrainedPolicy:
-    """A policy of the trainer, as evaluators accept it, with its `ABLATIONS` if it has a memory. In worlds with
-    co-players, these are driven by the partners of the training, if it had any.
+    """A policy of the trainer, as evaluators accept it, under `ABLATIONS` and "redrawn" if it has a memory. In worlds
+    with co-players, these are driven by the partners of the training, if it had any.
 
     Args:
         runner: the policy, without intervention.
@@ -133,8 +134,10 @@ def trained_policy(runner: PolicyRunner, check: Callable[[Batch], None], checkpo
         check(batch)
         return with_partners(runner, config.partners, runner.device, runner.policy.precision)(batch)
 
-    ablated = {name: partial(for_batch, runner=replace(runner, intervene=partial(kind, device=runner.device)))
-               for name, kind in ABLATIONS.items() if runner.policy.has_memory}
+    kinds = {**{name: partial(kind, device=runner.device) for name, kind in ABLATIONS.items()},
+             "redrawn": partial(Exchanged, runner=runner, donors=of_another_episode)}
+    ablated = {name: partial(for_batch, runner=replace(runner, intervene=kind))
+               for name, kind in kinds.items() if runner.policy.has_memory}
     return TrainedPolicy(for_batch, checkpoint, config.env.drive, scene_settings(config.env), ablated)
 
 
@@ -153,8 +156,9 @@ def scene_settings(env: EnvConfig) -> dict[str, Any]:
 
     If `scene_agents_of` sets the number of vehicles of some generators, all generators have their default numbers.
     """
-    return {"scenes": list(env.scenes), "scene_agents": None if env.scene_agents_of else env.scene_agents,
-            "scene_parameters": env.scene_parameters}
+    # A training may list a generator several times, to draw its scenes more often.
+    scenes, agents = list(dict.fromkeys(env.scenes)), None if env.scene_agents_of else env.scene_agents
+    return {"scenes": scenes, "scene_agents": agents, "scene_parameters": env.scene_parameters}
 
 
 def print_table(checkpoint: Path, chosen: tuple[tuple[str, ...], int | None, int | None], first_seed: int,

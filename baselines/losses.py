@@ -80,32 +80,52 @@ class Losses(NamedTuple):
     """Share of ratios outside the clip range."""
     informed: Tensor
     """KL(informed || policy)."""
+    imitation: Tensor
+    """The negative log-probability of the expert's actions; steps without one count as 0."""
+
+
+class ExpertPart(NamedTuple):
+    """What the losses need where there is an expert, (agents, steps) each.
+
+    Attributes:
+        log_probs: of the expert's actions. labelled: the expert has an action.
+        on_policy: the policy has sampled the action. valued: the value loss includes the step.
+    """
+
+    log_probs: Tensor
+    labelled: Tensor
+    on_policy: Tensor
+    valued: Tensor
 
 
 def ppo_losses(log_probs: Tensor, entropy: Tensor, values: Tensor, old_log_probs: Tensor, advantages: Tensor,
                returns: Tensor, loss_mask: Tensor, count: Tensor | float, config: PPOConfig,
-               divergence: Tensor | None = None) -> Losses:
-    """The clipped surrogate, value and entropy losses (Schulman et al. 2017).
+               divergence: Tensor | None = None, expert: ExpertPart | None = None) -> Losses:
+    """The clipped surrogate, value and entropy losses (Schulman et al. 2017), and those of other policies.
 
     Args:
         log_probs, entropy, values, old_log_probs, advantages, returns: (agents, steps). Entries outside the mask may
             be NaN or infinite: they change neither a loss nor a gradient.
         loss_mask: (agents, steps) bool. count: its number of set entries over all ranks.
         divergence: (agents, steps) from the informed policy's distributions, with `config.informed_weight` alone.
+        expert: with `config.imitation_weight` alone.
     """
     # Masked before any arithmetic: the gradient of a later `where` through NaN would be 0 * NaN.
     log_probs, entropy, values, old_log_probs, advantages, returns = (
         torch.where(loss_mask, x, 0.0) for x in (log_probs, entropy, values, old_log_probs, advantages, returns))
-    log_ratio = log_probs - old_log_probs
+    on_policy = loss_mask if expert is None else expert.on_policy
+    log_ratio = torch.where(on_policy, log_probs - old_log_probs, 0.0)
     ratio = log_ratio.exp()
     surrogate = torch.minimum(ratio * advantages, ratio.clamp(1 - config.clip, 1 + config.clip) * advantages)
-    policy = masked_mean(-surrogate, loss_mask, count)
-    value = masked_mean(0.5 * (values - returns).square(), loss_mask, count)
+    policy = masked_mean(-surrogate, on_policy, count)
+    value = masked_mean(0.5 * (values - returns).square(), loss_mask if expert is None else expert.valued, count)
     mean_entropy = masked_mean(entropy, loss_mask, count)
     informed = policy.new_zeros(()) if divergence is None else masked_mean(divergence, loss_mask, count)
+    imitation = policy.new_zeros(()) if expert is None else masked_mean(
+        -expert.log_probs, loss_mask & expert.labelled, count)
     total = (policy + config.value_weight * value - config.entropy_weight * mean_entropy
-             + config.informed_weight * informed)
+             + config.informed_weight * informed + config.imitation_weight * imitation)
     with torch.no_grad():
         kl = masked_mean(ratio - 1 - log_ratio, loss_mask, count)
         clipped = masked_mean(((ratio - 1).abs() > config.clip).float(), loss_mask, count)
-    return Losses(total, policy, value, mean_entropy, kl, clipped, informed)
+    return Losses(total, policy, value, mean_entropy, kl, clipped, informed, imitation)

@@ -17,6 +17,8 @@ What differs from CleanRL's PPO, and why:
   many steps they mask.
 * The value loss is not clipped: clipping did not help in large comparisons (Andrychowicz et al. 2021).
 * `target_kl` is compared with the mean over an epoch's minibatches instead of the last one's KL, which is noisier.
+* An expert can say what it would do, for an imitation loss, and drive in a part of the worlds; steps in which it drives
+  do not count in the surrogate loss (experts.py, bc.py).
 * Frozen partners can drive a part of the agents, the co-players; their steps are no tokens and count nowhere
   (partners/).
 * The learning rate is annealed over agent-steps, since the number of updates depends on how long agents wait.
@@ -43,9 +45,10 @@ from torch import Tensor
 from drive_env import Batch, join_metrics
 
 from .config import PPOConfig, TrainConfig
+from .experts import load_experts
 from .gae import advantages
 from .informed import goal_columns, with_goal
-from .losses import Losses, normalised, normalised_by_trial, ppo_losses, sums_by_bin
+from .losses import ExpertPart, Losses, normalised, normalised_by_trial, ppo_losses, sums_by_bin
 from .partners.loaded import load_partners
 from .policy.model import Policy
 from .rollout.batches import open_batches
@@ -55,7 +58,7 @@ from .run import Result, compiles, open_run
 from .schedules import scheduled
 from .tools.dist import Ranks, join
 from .tools.interrupts import Interrupted
-from .tools.metrics import Stopwatch, per_trial, rollout_metrics, to_floats, with_counts
+from .tools.metrics import Stopwatch, expert_metrics, per_trial, rollout_metrics, to_floats, with_counts
 
 ADAM_EPSILON = 1e-5
 """The usual value of PPO; it bounds the step size while second moments are small."""
@@ -63,7 +66,7 @@ ADAM_EPSILON = 1e-5
 RANK_SEED_STRIDE = 1_000_003
 """Difference between the seeds of two ranks, so that the seeds of runs with similar seeds do not coincide."""
 
-LOSS_NAMES = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipped", "informed_kl")
+LOSS_NAMES = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipped", "informed_kl", "imitation_loss")
 """The names of the fields of `Losses` as metrics, in order."""
 
 
@@ -87,11 +90,12 @@ def train(config: TrainConfig, on_update: Callable[[dict[str, Any]], None] | Non
         optimizer = make_optimizer(policy, config.ppo)
         partners = load_partners(config.partners, batches[0], run.ranks.device, policy.precision,
                                  compiles(config, run.ranks.device))
+        experts = load_experts(config.expert, batches, run.ranks.device, policy)
         # All ranks have the same weights, and from here on random numbers of their own.
         torch.manual_seed(run.seed + RANK_SEED_STRIDE * run.ranks.rank)
         collector = Collector(batches, device_buffers, policy, config.ppo.rollout_steps,
                               keep_history=config.ppo.recompute_context,
-                              noise_correlation=config.ppo.noise_correlation, partners=partners)
+                              noise_correlation=config.ppo.noise_correlation, partners=partners, experts=experts)
         learner = Learner(policy, optimizer, config.ppo, run.ranks, collector)
         run.begin(policy, optimizer, collector)
         while not run.done:
@@ -126,6 +130,7 @@ class Learner:
                  collector: Collector):
         self.policy, self.optimizer, self.config, self.ranks = policy, optimizer, config, ranks
         self.collector, self.stopwatch, self.scheduled = collector, Stopwatch(), config
+        self.has_expert = config.imitation_weight > 0
         batch, agents = collector.batches[0], len(collector.buffer.first)
         self.max_trials = batch.config.max_trials
         self.goal_columns = goal_columns(batch, "ego", collector.buffer.first.device)
@@ -147,6 +152,8 @@ class Learner:
                                         config.gamma_trial, config.time_limits)
         normal, statistics = self.normalise(advantage, buffer)
         metrics = rollout_metrics(buffer, returns, self.max_trials, ranks) | statistics
+        if self.has_expert:
+            metrics |= expert_metrics(buffer, ranks)
         if self.collector.partners:
             metrics["partner_steps"] = ranks.sum((buffer.partner & ~buffer.invalid).sum())
 
@@ -171,11 +178,11 @@ class Learner:
 
     def normalise(self, advantage: Tensor, buffer: RolloutBuffer) -> tuple[Tensor, dict[str, Tensor]]:
         """Normalised advantages, and the statistics before; where an episode has several trials, of each trial too."""
-        normal, mean, std = normalised(advantage, buffer.loss_mask, self.ranks)
+        mask = buffer.on_policy
+        normal, mean, std = normalised(advantage, mask, self.ranks)
         metrics = {"advantage_mean": mean, "advantage_std": std}
         if self.max_trials > 1:
-            of_trial, mean, std = normalised_by_trial(advantage, buffer.loss_mask, buffer.trial_index, self.max_trials,
-                                                      self.ranks)
+            of_trial, mean, std = normalised_by_trial(advantage, mask, buffer.trial_index, self.max_trials, self.ranks)
             metrics |= per_trial("advantage_trial_{}_mean", mean) | per_trial("advantage_trial_{}_std", std)
             normal = of_trial if self.config.normalise_advantages == "trial" else normal
         return normal, metrics
@@ -269,10 +276,22 @@ class Learner:
                 informed, _ = self.policy(with_goal(part.observations, part.goal, self.goal_columns),
                                           part.previous_actions, part.first, part.valid_token, prefix, used=loss_mask)
             divergence = actor.divergence(informed, parameters)
+        expert = self.expert_part(part, parameters) if self.has_expert else None
         losses = ppo_losses(log_probs, entropy, values, part.log_probs, advantage, returns, loss_mask, count,
-                            self.scheduled, divergence)
+                            self.scheduled, divergence, expert)
         log_ratio, entropy = (torch.where(loss_mask, x.detach(), 0.0) for x in (log_probs - part.log_probs, entropy))
         return losses, log_ratio, entropy
+
+    def expert_part(self, part: RolloutBuffer, parameters: Tensor) -> ExpertPart:
+        """What the losses of a minibatch need of the expert.
+
+        The value loss has the policy's own steps, whose returns are the policy's. Where there are none, since the
+        expert drives everywhere, it has the expert's: the critic begins with the returns of the cloned driver.
+        """
+        labelled = part.loss_mask & part.labelled
+        log_probs = self.policy.actor.log_prob(parameters, torch.where(labelled[..., None], part.expert_actions, 0))
+        valued = part.loss_mask if self.collector.expert_drives_all else part.on_policy
+        return ExpertPart(torch.where(labelled, log_probs, 0.0), labelled, part.on_policy, valued)
 
     def set_schedules(self, counters: dict[str, int]) -> None:
         """Sets learning rate and entropy weight for the next update."""
@@ -295,24 +314,29 @@ class Learner:
                 **{f"time_{name}": value / seconds for name, value in spent.items()}}
 
 
-def main() -> None:
-    """The command: the name of a preset, optional, then fields of the config."""
+def main(command: str = "baselines.ppo", usage: str = __doc__.partition("What differs")[0],
+         changed: Callable[[TrainConfig], TrainConfig] = lambda preset: preset) -> None:
+    """The command: the name of a preset, optional, then fields of the config.
+
+    Args:
+        command: the module that is run. usage: printed by --help. changed: what the command starts with of a preset.
+    """
     from .presets import PRESETS
     from .tools.command_line import parse_config
 
     arguments = sys.argv[1:]
     name = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "default"
     if name not in PRESETS:
-        sys.exit(f"baselines.ppo: preset is {name!r}; it must be one of {', '.join(map(repr, PRESETS))}")
-    usage = __doc__.partition("What differs")[0] + "Presets:\n" + indent(fill(", ".join(PRESETS), 72), "    ")
-    config = parse_config(PRESETS[name], arguments, f"python -m baselines.ppo {name}", usage)
+        sys.exit(f"{command}: preset is {name!r}; it must be one of {', '.join(map(repr, PRESETS))}")
+    usage += "Presets:\n" + indent(fill(", ".join(PRESETS), 72), "    ")
     try:
+        config = parse_config(changed(PRESETS[name]), arguments, f"python -m {command} {name}", usage)
         result = train(config)
     except (ValueError, ImportError, OSError) as error:  # from config, files or loggers; the message is one sentence
-        sys.exit(f"baselines.ppo: {error}")
+        sys.exit(f"{command}: {error}")
     except Interrupted as error:
         if str(error):
-            print(f"baselines.ppo: {error}", file=sys.stderr)
+            print(f"{command}: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     if join(config.run.device).is_main:
         if result.best_checkpoint:

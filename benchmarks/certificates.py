@@ -1,6 +1,9 @@
 """Can the goals of generated scenes be reached, and only by driving? Their share by scene and policy without training.
 
-    python benchmarks/certificates.py [SCENE ...] [--first SEED] [--seeds N] [--json FILE] [--write docs/scenes.md]
+    python benchmarks/certificates.py [SCENE ...] [--first SEED] [--seeds N] [--jobs N] [--json FILE]
+                                      [--write docs/scenes.md]
+    python benchmarks/certificates.py --join FILE ... [--write docs/scenes.md]
+                                                         the sums of runs of other scenes or other seeds
 
 `LaneDriver`, or in parking lots `ParkingDriver`, drives a single car, then all cars together; then all keep their
 velocity; then all take random actions. One trial of each seed, with `traffic_controls` and continuous actions. Scenes
@@ -12,8 +15,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,11 +67,14 @@ class Policy(NamedTuple):
 
 CASES = {name: Case(name) for name in GENERATORS if name not in TASK_OF} | {
     "town, lights": Case("town", steps=800, parameters={"lights": True}),
-    "intersection, lights": Case("intersection", agents=16, steps=600, parameters={"lights": True}),
+    # A cycle of the lights takes up to 55 s, and cars at the end of a queue need a second green.
+    "intersection, lights": Case("intersection", agents=16, steps=1200, parameters={"lights": True}),
     "roundabout, street_lanes": Case("roundabout", agents=16, steps=400,
                                      parameters={"lanes": 2, "street_lanes": 2, "radius_m": 20.0}),
     "bottleneck, toll": Case("bottleneck", steps=1000, parameters={"toll": True}),
     "narrow, priority": Case("narrow", parameters={"priority": True}),
+    # Ten cars, as in MetaDrive, take turns.
+    "parking, agents": Case("parking", agents=10, steps=1500),
     "two_way, must_overtake": Case("two_way", parameters={"must_overtake": True}),
 }
 """By name: every scene without a task as its generator makes it, and with further parameters."""
@@ -85,7 +93,8 @@ POLICIES = {
 """By the name of a bound. Zeros are no acceleration and straight wheels."""
 
 DEMANDS = dict.fromkeys(CASES, Bounds()) | dict.fromkeys(
-    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout", "roundabout, street_lanes", "parking"),
+    ("merge", "narrow", "narrow, priority", "t_junction", "roundabout", "roundabout, street_lanes", "parking",
+     "parking, agents"),
     Bounds(constant=0.5))
 """What a certificate demands: of the scenes named, also that most cars have to steer or to brake."""
 
@@ -96,16 +105,17 @@ BOUNDS = DEMANDS | NOT_YET
 
 
 def first_trials(scenes: Sequence[Scene], policy: Callable[[Batch], Act], config: DriveConfig,
-                 on_step: Callable[[Batch], None] | None = None) -> np.ndarray:
+                 on_step: Callable[[Batch], None] | None = None, threads: int = 0) -> np.ndarray:
     """Records of the first trial in every scene, by world and agent.
 
     Args:
         policy: makes from a batch the function that returns the actions of every step.
         config: all scenes have as many agents as its `agents_per_world`; its trials last equally long in all of them.
         on_step: called after every step with the batch.
+        threads: of the batch, see `Batch`.
     """
     config = config.replace(max_trials=1, scene_order="cycle")
-    with Batch(scenes, num_worlds=len(scenes), config=config, trial_records=1) as batch:
+    with Batch(scenes, num_worlds=len(scenes), config=config, trial_records=1, threads=threads) as batch:
         batch.reset(seed=0)
         act = policy(batch)
         ended, found = np.zeros(len(scenes), bool), []
@@ -124,19 +134,24 @@ def first_trials(scenes: Sequence[Scene], policy: Callable[[Batch], Act], config
     return records[np.lexsort((records["agent"], records["world"]))]
 
 
-def certify(case: Case, policy: Policy, seeds: Iterable[int]) -> dict[str, Any]:
+def certify(case: Case, policy: Policy, seeds: Iterable[int], threads: int = 0) -> dict[str, Any]:
     """Sums over the trials of all agents: their number and those that ended in each way; and the seeds of misses."""
     # Blocks of as many seeds as worlds; the last one is smaller.
-    seeds, total, missed = iter(seeds), dict.fromkeys(("trials", *RATES), 0), []
+    seeds, found = iter(seeds), []
     while block := list(islice(seeds, WORLDS)):
         scenes = [generate_scene(case.generator, seed=seed, agents=policy.agents or case.agents, **case.parameters)
                   for seed in block]
-        records = first_trials(scenes, policy.make_act, config_of(case, scenes[0]))
-        total["trials"] += len(records)
-        for rate in RATES:
-            total[rate] += int(records[rate].sum())
-        missed += sorted({block[world] for world in records["world"][records["goal"] == 0]})
-    return total | {"missed_seeds": missed}
+        records = first_trials(scenes, policy.make_act, config_of(case, scenes[0]), threads=threads)
+        missed = sorted({block[world] for world in records["world"][records["goal"] == 0]})
+        found.append({"trials": len(records), **{rate: int(records[rate].sum()) for rate in RATES},
+                      "missed_seeds": missed})
+    return joined(found)
+
+
+def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sums of counts of different seeds, and the seeds of misses of all."""
+    total = {name: sum(part[name] for part in parts) for name in ("trials", *RATES)}
+    return total | {"missed_seeds": sorted(seed for part in parts for seed in part["missed_seeds"])}
 
 
 def config_of(case: Case, scene: Scene) -> DriveConfig:
@@ -191,10 +206,50 @@ def steps_of(case: Case) -> int:
     return case.steps or TRIAL_STEPS[case.generator] or STEPS_WITHOUT_A_LOG
 
 
-def all_of(names: Sequence[str], seeds: range) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
-    """The certificates of cases, one after another."""
-    for name in names:
-        yield name, {policy: certify(CASES[name], how, seeds) for policy, how in POLICIES.items()}
+def all_of(names: Sequence[str], seeds: range, jobs: int = 1) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
+    """The certificates of cases, one after another, by so many processes."""
+    if jobs == 1:
+        for name in names:
+            yield name, {policy: certify(CASES[name], how, seeds) for policy, how in POLICIES.items()}
+        return
+    # Each process has one thread. Forked processes would share the locks of threads of this one.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        parts = {(name, policy): [pool.submit(_certify_named, name, policy, seeds[first:first + WORLDS])
+                                  for first in range(0, len(seeds), WORLDS)] for name in names for policy in POLICIES}
+        for name in names:
+            yield name, {policy: joined([part.result() for part in parts[name, policy]]) for policy in POLICIES}
+
+
+def _certify_named(name, policy, seeds):
+    """As `certify`, of what has a name: functions of policies cannot be sent to processes."""
+    return certify(CASES[name], POLICIES[policy], seeds, threads=1)
+
+
+def read_counts(files: Sequence[Path]) -> dict[str, dict[str, dict[str, Any]]]:
+    """The sums of files of `--json`, in the order of `CASES`.
+
+    Raises:
+        ValueError: two files have the same seed of a scene, or seeds between those of two files are missing.
+    """
+    counts: dict[str, list[dict[str, Any]]] = {}
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    for file in files:
+        content = json.loads(file.read_text())
+        for name, of in content["scenes"].items():
+            counts.setdefault(name, []).append(of)
+            ranges.setdefault(name, []).append((content["first_seed"], content["first_seed"] + content["seeds"]))
+    for name, found in ranges.items():
+        for (_, end), (first, _) in pairwise(sorted(found)):
+            if first != end:
+                raise ValueError(f"the files of {name} have seeds up to {end - 1} and from {first} on; each file must "
+                                 "continue where another one ends")
+    return {name: {policy: joined([of[policy] for of in counts[name]]) for policy in POLICIES}
+            for name in CASES if name in counts}
+
+
+def write_counts(file: Path, seeds: range, found: Mapping[str, Any]) -> None:
+    """Counts by scene for `read_counts`."""
+    file.write_text(json.dumps({"first_seed": seeds.start, "seeds": len(seeds), "scenes": found}))
 
 
 def main() -> None:
@@ -203,21 +258,32 @@ def main() -> None:
     parser.add_argument("scenes", nargs="*", metavar="SCENE", help=f"default: all of {'; '.join(CASES)}")
     parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
     parser.add_argument("--seeds", type=int, default=64, help="how many seeds (default 64)")
-    parser.add_argument("--json", type=Path, help="file for all counts, and the seeds where a car missed its goal")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes (default 1, with a thread a processor)")
+    parser.add_argument("--join", type=Path, nargs="+", metavar="FILE", help="add up files of --json; plays nothing")
+    parser.add_argument("--json", type=Path, help="file for all counts, and the seeds where a car missed its goal; "
+                                                  "written again after every scene")
     parser.add_argument("--write", type=Path, help="page whose table of certificates is replaced")
     chosen = parser.parse_args()
     if unknown := [name for name in chosen.scenes if name not in CASES]:
         parser.error(f"SCENE is {unknown[0]!r}; it must be one of {'; '.join(CASES)}")
-    if chosen.seeds < 1 or chosen.first < 0:
-        parser.error(f"--first is {chosen.first} and --seeds {chosen.seeds}; they must be at least 0 and 1")
+    if chosen.seeds < 1 or chosen.first < 0 or chosen.jobs < 1:
+        parser.error(f"--first is {chosen.first}, --seeds {chosen.seeds} and --jobs {chosen.jobs}; they must be at "
+                     "least 0, 1 and 1")
     if chosen.write and chosen.scenes:
         parser.error("--write replaces the table of all scenes; SCENE must not be given with it")
+    if chosen.join and (chosen.scenes or chosen.json):
+        parser.error("--join adds up files of --json; SCENE and --json must not be given with it")
 
     # All shares, then those out of their bounds, on which the exit status depends.
-    found = dict(all_of(chosen.scenes or list(CASES), range(chosen.first, chosen.first + chosen.seeds)))
+    if chosen.join:
+        found = read_counts(chosen.join)
+    else:
+        found, seeds = {}, range(chosen.first, chosen.first + chosen.seeds)
+        for name, of in all_of(chosen.scenes or list(CASES), seeds, chosen.jobs):
+            found[name] = of
+            if chosen.json:
+                write_counts(chosen.json, seeds, found)
     print(certificates_table(found))
-    if chosen.json:
-        chosen.json.write_text(json.dumps({"first_seed": chosen.first, "seeds": chosen.seeds, "scenes": found}))
     if chosen.write:
         put_measured(chosen.write, certificates_table(found), "certificates")
     failed = {name: missed for name, of in found.items() if (missed := misses(of, BOUNDS[name]))}

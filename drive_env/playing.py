@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from .batch import Batch
 from .errors import CallError, ConfigError, value_text
-from .policies import Policy, policy_maker
+from .policies import Act, Policy, policy_maker
 
 __all__ = ["Progress"]
 
@@ -19,7 +20,26 @@ Progress = Callable[[int, int], None]
 def actor(batch: Batch, policy: Policy, seed: int) -> Callable[[], np.ndarray]:
     """A function that returns the actions of all agents at each call; `seed` is that of the random policy."""
     act = policy_maker(policy, seed)(batch)
-    return lambda: act(batch)
+    return lambda: actions_of(act, batch)
+
+
+def actions_of(act: Act, batch: Batch) -> Any:
+    """What a policy returns for a batch, which it must leave as it is: its own steps would be in no figure or film.
+
+    Raises:
+        CallError: it has stepped or reset the batch.
+    """
+    before = _clock(batch)
+    actions = act(batch)
+    if (_clock(batch) != before).any():
+        raise CallError("the policy has stepped or reset the batch; it must only return the actions of a step")
+    return actions
+
+
+def _clock(batch: Batch) -> np.ndarray:
+    """(W,) the number of steps of the trial in every world."""
+    state = batch._core.state
+    return (state["clock_steps"] + state["age_steps"])[:, 0]
 
 
 def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,

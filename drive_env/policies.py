@@ -163,6 +163,9 @@ def resolved(policy: Policy) -> str | Act | TrainedPolicy:
         return trained
     if isinstance(policy, str) and ":" in policy:
         return imported_function("policy", policy, "for_batch")
+    if isinstance(policy, type):
+        name = policy.__qualname__
+        raise ConfigError(f"policy is the class {name}; it must be an instance, as {name}()")
     if (callable(policy) or callable(getattr(policy, "for_batch", None))) and not isinstance(policy, os.PathLike):
         return policy
     names = ", ".join(map(repr, (*POLICIES, *PACKAGED)))

@@ -32,6 +32,7 @@ def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run tests that take minutes (docs/robustness.md)")
     parser.addoption("--seeds", type=int, help="seeds of each generator whose roads (default: 80) and parking trials "
                      "(default: 50 an action type) are checked")
+    parser.addoption("--first", type=int, default=0, help="the first of the seeds whose roads are checked (default: 0)")
 
 
 def group_of(nodeid):

@@ -6,7 +6,7 @@ import pytest
 from command import cells, run
 from typer.testing import CliRunner
 
-from drive_env import ConfigError, SceneError, generate_scene, save_scene
+from drive_env import ConfigError, DriveError, SceneError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.cli import show
 from drive_env.cli.app import app
@@ -25,7 +25,7 @@ def test_the_table_shows_a_policy_beside_those_without_training(tmp_path):
     out = tmp_path / "result.json"
     output = run("evaluate", "constant", *SMALL, "--trials", "2", "--out", str(out))
     header = next(line.split() for line in output.splitlines() if line.startswith("metric"))
-    assert header == ["metric", "constant", "95%", "interval", "random", "lane", "n"]
+    assert header == ["metric", "constant", "95%", "interval", "random", "idm", "lane", "n"]
     found = load_result(out)
     assert found.config["env"]["max_trials"] == 2 and found.type == "multi_scenario"
     score, offroad = found.metrics["score"], found.metrics["offroad"]
@@ -63,6 +63,17 @@ def test_an_option_takes_several_values_at_once_or_one_after_the_other(words, sc
     assert code == 0 and [settings["name"] for settings in found] == listed
     assert all(settings["scenes"] == scenes for settings in found)
     assert found[0]["seed"] == (3 if "seed=3" in words else 0)
+
+
+def test_a_function_of_the_working_directory_is_evaluated(tmp_path, monkeypatch):
+    (tmp_path / "own_braking.py").write_text("def act(batch):\n    return [0] * batch.num_agents\n")
+    monkeypatch.chdir(tmp_path)
+    run("evaluate", "own_braking:act", *SMALL, "--no-bounds", "--out", "own.json")
+    found = load_result("own.json")
+    assert found.policy == "own_braking:act"
+    plain = MultiScenario("multi_scenario", {"scenes": ["intersection"], "scene_count": 4, "scene_agents": 3, "env":
+                                             found.config["env"]}).rollout(lambda batch: [0] * batch.num_agents)
+    assert found.metrics == plain.metrics
 
 
 def test_without_a_policy_the_last_word_that_is_no_scene_is_the_policy():
@@ -119,8 +130,8 @@ def test_logged_scenes_are_evaluated_with_their_sdc(tmp_path):
     save_scene(behaviour_scenes("cut_in", (0,))[0], logs / "cut_in.drv")
     output = run("evaluate", "lane", "--scenes", str(logs), "--control", "sdc", "--trials", "2")
     header = next(line.split() for line in output.splitlines() if line.startswith("metric"))
-    assert header[1:] == ["lane", "95%", "interval", "random", "constant", "replay", "n"]
-    assert cells(output, "log_divergence_m")[-2] == "0" and cells(output, "score")[-2:] == ["1", "2"]
+    assert header[1:] == ["lane", "95%", "interval", "random", "constant", "replay", "idm", "n"]
+    assert cells(output, "log_divergence_m")[-3] == "0" and cells(output, "score")[-3] == "1"
 
 
 def test_failures_are_shown_beside_the_result_of_the_policy_alone(tmp_path, monkeypatch):
@@ -224,12 +235,14 @@ def test_a_sample_of_the_command_may_be_none(tmp_path):
     assert json.loads(shown)["sample"] is None
 
 
-def test_an_error_leaves_the_results_of_the_evaluators_before_it(tmp_path):
+def test_an_error_of_an_evaluator_leaves_the_results_of_those_before_and_after_it(tmp_path):
     path, out = tmp_path / "eval.toml", tmp_path / "results"
-    path.write_text(CONFIG + '[eval.logs]\ntype = "human_replay"\ninherits = "quick"\n')
-    with pytest.raises(SceneError, match="has no log"):
+    path.write_text('[eval.logs]\ntype = "human_replay"\ninherits = "quick"\n' + CONFIG)
+    with pytest.raises(DriveError, match="^1 of 3 evaluators failed: logs: SceneError: scene .* has no log; an evalua"):
         run("evaluate", "constant", "--config", str(path), "--no-bounds", "--out", str(out))
     assert sorted(one.name for one in out.glob("*.json")) == ["quick.json", "seeded.json"]
+    with pytest.raises(SceneError, match="^scene .* has no log"):
+        run("evaluate", "constant", "--config", str(path), "--no-bounds", "--evaluator", "logs")
 
 
 def test_a_table_that_is_wider_than_the_terminal_keeps_its_columns(capsys):
@@ -266,6 +279,52 @@ def test_results_of_the_same_episodes_are_compared_by_their_intervals(tmp_path):
     assert "apart" in output and "2: " in output and "episodes: 4 of 4" in output
 
 
+def test_results_of_several_policies_are_a_matrix_of_ego_and_traffic(tmp_path):
+    paths = [str(tmp_path / f"{name}.json") for name in ("lane", "random")]
+    changes = ("--set", "env.trial_steps=150", "env.goal_radius_m=20", "scene_count=4", "scene_agents=3")
+    for path, name in zip(paths, ("lane", "random"), strict=True):
+        shown = run("evaluate", name, "--scenes", "intersection", *changes, "--evaluator", "traffic_matrix",
+                    "--no-bounds", "--out", path)
+        groups = load_result(path).groups
+        figures = [groups["static"][metric] for metric in ("score", "at_fault_collision")]
+        line = next(line for line in shown.splitlines() if line.startswith("static "))
+        assert line.split()[1] == f"{figures[0].value:.3g}" and line.split()[-1] == str(figures[0].n) == "4"
+        assert f"  {figures[1].value:.3g}  " in line
+    lines = run("compare", *paths).splitlines()
+    for metric in ("score", "at_fault_collision"):
+        start = lines.index(f"{metric} by group")
+        assert lines[start + 1].split() == ["group", "1:", "lane", "2:", "random", "apart", "from", "1"]
+        for line, group in zip(lines[start + 2: start + 7], sorted(groups), strict=True):
+            figures = [load_result(path).groups[group][metric] for path in paths]
+            assert line.split()[0] == group
+            for figure in figures:
+                assert f" {figure.value:.3g} [{figure.ci95[0]:.3g}, {figure.ci95[1]:.3g}]" in line
+            apart = figures[0].ci95[0] > figures[1].ci95[1] or figures[0].ci95[1] < figures[1].ci95[0]
+            assert line.split()[-1] == ("2" if apart else "-")
+    assert not any("in this result or in 1 alone" in line for line in lines)
+
+
+def test_results_of_other_trials_or_of_another_version_are_compared_with_a_sentence(tmp_path):
+    """Of files that could not be read at one time, and of a version that may simulate otherwise."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for seed in range(2):
+        save_scene(generate_scene("town", seed=seed, agents=2), logs / f"{seed}.drv")
+    evaluator = MultiScenario("files", {"scenes": str(logs), "env": {"trial_steps": 5}})
+    one, two = tmp_path / "1.json", tmp_path / "2.json"
+    evaluator.rollout("constant").save(one)
+    (logs / "1.drv").write_bytes(b"damaged")
+    evaluator.rollout("random").save(two)
+    about = json.loads(two.read_text())
+    about["package"] |= {"version": "0.0.0", "git": "abc", "dirty": True}
+    two.write_text(json.dumps(about))
+    lines = run("compare", str(one), str(two)).splitlines()
+    assert "2: 2 trials are in this result or in 1 alone, so the figures are of different trials" in lines
+    assert any(line.startswith("2: made by drive-env 0.0.0, commit abc with changes, and 1 by drive-env 0.1")
+               for line in lines)
+    assert not any(line.startswith("1: made by") for line in lines)
+
+
 def test_results_of_other_episodes_are_not_compared(tmp_path):
     one, two = str(tmp_path / "1.json"), str(tmp_path / "2.json")
     run("evaluate", "random", *SMALL, "--no-bounds", "--out", one)
@@ -278,9 +337,12 @@ def test_results_of_other_episodes_are_not_compared(tmp_path):
 
 
 def test_a_shard_is_not_compared_with_a_whole_evaluation(tmp_path):
-    """Both may be the first part: of one, and of several."""
+    """Both may be the first part: of one, and of several. All shards together are the whole."""
     evaluator = MultiScenario("held", {"scenes": ["oval"], "scene_count": 2, "env": {"trial_steps": 2}})
     for name, shard in (("whole", (0, 1)), ("part", (0, 2))):
         evaluator.rollout("constant", shard=shard).save(tmp_path / f"{name}.json")
-    with pytest.raises(ConfigError, match="part.json: its shard_count is 2, that of .*whole.json 1; only results"):
+    with pytest.raises(ConfigError, match="part.json: it has shard 0 of 2, and .*whole.json has all scenes; only resu"):
         run("compare", str(tmp_path / "whole.json"), str(tmp_path / "part.json"))
+    evaluator.rollout("constant", shard=(1, 2)).save(tmp_path / "last.json")
+    run("merge", str(tmp_path / "part.json"), str(tmp_path / "last.json"), "--out", str(tmp_path / "merged.json"))
+    assert "episodes: 2 of 2" in run("compare", str(tmp_path / "whole.json"), str(tmp_path / "merged.json"))

@@ -38,7 +38,8 @@ CONCEPTS = {
     # number of sections. Further readers and scenes by hand fill it as well; observations and paths use it.
     "scene array": (r"(road_)?speed_limit_mps|FILE_ROAD_LIMIT", 4, (
         ROOT / "c" / "src" / "view" / "encoding.c", ROOT / "c" / "src" / "scene" / "paths.c", STEP / "lane.c",
-        SCENES / "readers" / "pufferdrive.py", SCENES / "road.py", SCENES / "road_network.py",
+        SCENES / "readers" / "commonroad" / "lanelets.py", SCENES / "readers" / "pufferdrive" / "as_scene.py",
+        SCENES / "road.py", SCENES / "road_network.py",
         *(SCENES / "generate").rglob("*.py"))),
 }
 """Kind to a pattern for the names of an existing one, the number of files it may be in, and files that only use it."""

@@ -261,6 +261,7 @@ def test_a_module_may_change_the_folder_and_the_path_of_imports(text, tmp_path, 
              f"{', '.join(map(repr, (*POLICIES, 'generalist', 'hidden_exit')))}, an object with a method for_batch, "
              "or"),
     (SimpleNamespace(for_batch=3), "it must be a function or one of"),
+    (SimpleNamespace, "policy is the class SimpleNamespace; it must be an instance, as SimpleNamespace()"),
     (None, "policy is None; it must be a function or one of"),
 ])
 def test_what_is_no_policy_is_one_sentence(module, policy, sentence):

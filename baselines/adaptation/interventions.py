@@ -208,6 +208,18 @@ def of_the_same_scene(batch: Batch) -> Tensor:
     return (torch.arange(batch.num_agents) + len(batch.scenes) * batch.agents_per_world) % batch.num_agents
 
 
+def of_another_episode(batch: Batch) -> Tensor:
+    """Donors are the agents of the next world with the same scene, however the batch lists its scenes; those of a scene
+    with one world are their own donors, which changes nothing. The batch has the `scene_order` "cycle"."""
+    # Before the first reset, `scene_index` does not say which scene a world plays.
+    scenes = [id(batch.scenes[world_id % len(batch.scenes)]) for world_id in batch.world_ids.tolist()]
+    worlds = range(batch.num_worlds)
+    donors = [next(other for other in (*worlds[world + 1:], *worlds[: world + 1]) if scenes[other] == scenes[world])
+              for world in worlds]
+    slots = torch.arange(batch.agents_per_world)
+    return (torch.tensor(donors)[:, None] * batch.agents_per_world + slots).reshape(-1)
+
+
 def ablations(runner: PolicyRunner) -> dict[str, PolicyRunner]:
     """The policy under each ablation, by name.
 

@@ -26,6 +26,12 @@ class RolloutBuffer:
     """(R, T) steps until the time limit of the trial."""
     partner: Tensor
     """(R, T) a partner drives the agent: its steps are no tokens of the policy."""
+    expert_drives: Tensor
+    """(R, T) the action is the expert's: the step counts in no loss of PPO's policy."""
+    expert_actions: Tensor
+    """(R, T, A) what the expert would do; A is 0 where there is no expert."""
+    labelled: Tensor
+    """(R, T) the expert has an action."""
     goal: Tensor
     """(R, T, G) the goal's features, hidden or not (informed.py); G is 0 where nothing reads them."""
 
@@ -58,16 +64,16 @@ class RolloutBuffer:
 
     @classmethod
     def empty(cls, agents: int, steps: int, observations: Tensor, components: int,
-              action_dtype: torch.dtype, goal_features: int = 0) -> RolloutBuffer:
+              action_dtype: torch.dtype, goal_features: int = 0, has_expert: bool = False) -> RolloutBuffer:
         """A buffer of zeros for observations of the type, width and device of `observations`, (any, O)."""
         types = {name: torch.bool for name in (
             "first", "waits", "partner", "invalid", "coplayer", "terminations", "truncations", "truncation",
-            "trial_ended", "last_waits", "last_first")}
+            "trial_ended", "last_waits", "last_first", "expert_drives", "labelled")}
         types |= {"trial_index": torch.int32, "steps_left": torch.int32, "start_written": torch.int64,
                   "start_position": torch.int64, "actions": action_dtype, "previous_actions": action_dtype,
-                  "observations": observations.dtype}
+                  "expert_actions": action_dtype, "observations": observations.dtype}
         widths = {"observations": observations.shape[1:], "actions": (components,), "previous_actions": (components,),
-                  "goal": (goal_features,)}
+                  "expert_actions": (components if has_expert else 0,), "goal": (goal_features,)}
         per_agent = ("start_written", "start_position", "last_value", "last_waits", "last_first", "restart_value")
         shape = lambda name: (agents,) if name in per_agent else (agents, steps, *widths.get(name, ()))
         return cls(**{field.name: torch.zeros(shape(field.name), dtype=types.get(field.name, torch.float32),
@@ -86,6 +92,11 @@ class RolloutBuffer:
     def loss_mask(self) -> Tensor:
         """(R, T) steps that count in losses and statistics: those of the agents that learn."""
         return ~(self.invalid | self.coplayer)
+
+    @property
+    def on_policy(self) -> Tensor:
+        """(R, T) steps of the loss mask whose action the policy has sampled."""
+        return self.loss_mask & ~self.expert_drives
 
     @property
     def used(self) -> Tensor:

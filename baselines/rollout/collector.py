@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -14,6 +16,7 @@ from ..policy.model import Policy
 from .buffer import RolloutBuffer
 from .device_buffers import DeviceBuffers
 from .env_group import EnvGroup
+from .expert import Expert
 from .noise import CorrelatedNoise
 from .recomputation import ObservationHistory
 
@@ -31,6 +34,8 @@ class Collector:
         keep_history: store what `recompute_context` needs.
         noise_correlation: of the noise by which consecutive actions of an agent are sampled (noise.py).
         partners: that drive the co-players; None: the policy does.
+        experts: one per batch, or none. First trials are not staggered for those of logs, since agents begin them where
+            their logs begin.
 
     Raises:
         ValueError: a batch has another `restart`.
@@ -38,7 +43,7 @@ class Collector:
 
     def __init__(self, batches: list[Batch], device_buffers: list[DeviceBuffers], policy: Policy, rollout_steps: int,
                  staggered: bool = True, keep_history: bool = False, noise_correlation: float = 0.0,
-                 partners: Partners | None = None):
+                 partners: Partners | None = None, experts: Sequence[Expert] = ()):
         # The KV cache and the buffer of all agents.
         device, observations = device_buffers[0].device, device_buffers[0].arrays["observations"]
         self.batches, self.policy, self.rollout_steps = batches, policy, rollout_steps
@@ -47,16 +52,18 @@ class Collector:
         self.cache = policy.make_cache(num_agents, rollout_steps, device)
         goal_features = len(GOAL_FEATURES) if "critic_observations" in device_buffers[0].arrays else 0
         self.buffer = RolloutBuffer.empty(num_agents, rollout_steps, observations, policy.actor.components,
-                                          policy.actor.dtype, goal_features)
+                                          policy.actor.dtype, goal_features, bool(experts))
         self.history = ObservationHistory(policy, self.buffer) if keep_history else None
 
         # One env group per batch, with views of its agents.
         self.groups: list[EnvGroup] = []
+        self.expert_drives_all = bool(experts) and all(expert.drives_share == 1 for expert in experts)
         start = 0
-        for batch, buffers in zip(batches, device_buffers):
+        for batch, buffers, expert in zip(batches, device_buffers, experts or [None] * len(batches)):
             if batch.restart != "auto":
                 raise ValueError(f"restart is {batch.restart!r}; the collector needs 'auto'")
-            ages = staggered_ages(batch) if staggered else np.zeros(batch.num_worlds, np.int64)
+            is_staggered = staggered and not (expert and expert.of_logs)
+            ages = staggered_ages(batch) if is_staggered else np.zeros(batch.num_worlds, np.int64)
             batch.reset(initial_ages=ages)
             buffers.upload()
             agents = slice(start, start + batch.num_agents)
@@ -64,7 +71,7 @@ class Collector:
             noise = CorrelatedNoise(noise_correlation, batch.num_agents, policy.actor.noise_size,
                                     device) if noise_correlation else None
             self.groups.append(EnvGroup(batch, buffers, policy, self.cache.select(agents), self.buffer.select(agents),
-                                        ages, noise, partners))
+                                        ages, noise, partners, expert))
         for group in self.groups:
             group.capture()
 

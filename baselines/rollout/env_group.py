@@ -20,6 +20,7 @@ from ..policy.model import Policy
 from .buffer import RolloutBuffer
 from .captured import CapturedFunction
 from .device_buffers import DeviceBuffers
+from .expert import Expert
 from .noise import CorrelatedNoise
 
 
@@ -31,13 +32,14 @@ class EnvGroup:
         ages: (W,) steps that have passed on the clocks of the first trials.
         noise: of these agents; None: independent in every step.
         partners: that drive the co-players of the batch; None: the policy does.
+        expert: of the batch; None: there is none.
     """
 
     def __init__(self, batch: Batch, device_buffers: DeviceBuffers, policy: Policy, cache: KVCache,
                  buffer: RolloutBuffer, ages: np.ndarray, noise: CorrelatedNoise | None = None,
-                 partners: Partners | None = None):
+                 partners: Partners | None = None, expert: Expert | None = None):
         self.batch, self.device_buffers, self.policy = batch, device_buffers, policy
-        self.cache, self.buffer, self.noise = cache, buffer, noise
+        self.cache, self.buffer, self.noise, self.expert = cache, buffer, noise, expert
         device, agents = device_buffers.device, batch.num_agents
         self.previous_actions = torch.zeros(agents, policy.actor.components, dtype=policy.actor.dtype, device=device)
         self.world_of_agent = torch.from_numpy(batch.world_of_agent).long().to(device)
@@ -65,6 +67,8 @@ class EnvGroup:
         observed into the buffer."""
         if self.partners:
             self.partners.act()
+        if self.expert:
+            self.expert.act(self.clock)
         self._infer_egos()
 
     def _write(self, **entries: Tensor) -> None:
@@ -92,6 +96,10 @@ class EnvGroup:
         if self.noise:
             noise = self.noise.advance(noise, starts=arrays["first"] | (self.clock == 0))
         actions = policy.actor.sample(parameters, noise)
+        if self.expert:
+            actions = torch.where(self.expert.drives[:, None], self.expert.actions, actions)
+            self._write(expert_actions=self.expert.actions, labelled=self.expert.labelled,
+                        expert_drives=self.expert.drives)
         self._write(actions=actions, log_probs=policy.actor.log_prob(parameters, actions), values=values)
         self.previous_actions.copy_(torch.where(valid_token[:, None], actions, self.previous_actions))
         actions = policy.actor.to_env(actions)

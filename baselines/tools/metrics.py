@@ -49,6 +49,15 @@ def rollout_metrics(buffer: RolloutBuffer, returns: Tensor, max_trials: int, ran
     return metrics
 
 
+def expert_metrics(buffer: RolloutBuffer, ranks: Ranks) -> dict[str, Tensor]:
+    """Of the steps in the loss mask: the share in which the expert drives, and the share in which it has an action;
+    over all ranks."""
+    loss_mask = buffer.loss_mask
+    count, drives, labelled = ranks.sum(torch.stack([
+        part.sum().double() for part in (loss_mask, loss_mask & buffer.expert_drives, loss_mask & buffer.labelled)]))
+    return {"expert_drives_share": drives / count, "labelled_share": labelled / count}
+
+
 def _value_sums(index: Tensor, bins: int, buffer: RolloutBuffer, returns: Tensor) -> Tensor:
     """(bins, 5): of the steps in the loss mask, by bin: the count, and the sums of R, R^2, R - V, (R - V)^2."""
     loss_mask = buffer.loss_mask

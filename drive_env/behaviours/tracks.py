@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..scenes import Scene
+from ..scenes.generate.trig import wrapped_rad
 from ..scenes.scene import OBJECT_KIND_CODES
 
 LEAST_TRACK_S = 1.0
-"""Shorter tracks, such as those between two gaps of a log, show no behaviour."""
+"""Shorter tracks, such as those between two long gaps of a log, show no behaviour."""
+
+GAP_S, GAP_MPS, GAP_RAD = 2.0, 2.5, math.radians(60.0)
+"""A track goes on after a gap of at most so long, as when something hides a vehicle from the sensors, if the mean
+velocity over the gap is within so much of the mean of the velocities at its ends, and the headings there are within so
+much. A vehicle that brakes with 5 m/s2 in one half of a gap of 2 s is at the second bound; an object that jumps, or
+whose index another one takes over, is beyond it.
+"""
 
 SLOPE_S, MEDIAN_S = 0.6, 0.8
 """Times over which an acceleration is taken, and before that the median of the speed: speeds of logs have noise from
@@ -32,7 +41,10 @@ CHUNK = 256
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """An object in successive frames, all of them valid.
+    """An object in successive frames: those in which it is in the log, and those of short gaps between them.
+
+    In a gap, the centre is on the cubic through the places at both ends with the velocities there (Hermite); heading
+    and speed change evenly.
 
     Attributes:
         object: its index in the scene.
@@ -157,25 +169,68 @@ class Path:
 
 
 def tracks_of(scene: Scene) -> list[Track]:
-    """The tracks of all objects of a log; one with gaps has several."""
+    """The tracks of all objects of a log; one with long gaps has several."""
     objects, found = scene.objects, []
     least = max(2, round(LEAST_TRACK_S / scene.dt_s) + 1)
     valid = np.zeros((objects.frame_count + 2, objects.count), bool)
     valid[1:-1] = objects.valid
     for index in range(objects.count):
-        changes = np.flatnonzero(valid[1:, index] != valid[:-1, index])
-        for first, end in zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True):
-            if end - first >= least:
-                found.append(_track(scene, index, slice(first, end)))
+        changes = np.flatnonzero(valid[1:, index] != valid[:-1, index]).tolist()
+        runs = list(zip(changes[::2], changes[1::2], strict=True))
+        joined: list[list[tuple[int, int]]] = []
+        for run in runs:
+            if joined and _goes_on(scene, index, joined[-1][-1][1] - 1, run[0]):
+                joined[-1].append(run)
+            else:
+                joined.append([run])
+        found += [_track(scene, index, parts) for parts in joined if parts[-1][1] - parts[0][0] >= least]
     return found
 
 
-def _track(scene, index, frames):
+def _goes_on(scene, index, last, first):
+    """Whether an object may have driven from its place in frame `last` to that in `first`, and is missing between."""
+    duration_s = (first - last) * scene.dt_s
+    if duration_s > GAP_S + 1.5 * scene.dt_s:  # the frames before and after it are a step apart without a gap
+        return False
+    at, to = (_motion(scene, index, [frame])[:, 0] for frame in (last, first))
+    turn_rad = abs(wrapped_rad(float(to[2] - at[2])))
+    apart_mps = np.hypot(*((to[:2] - at[:2]) / duration_s - 0.5 * (at[3:] + to[3:])))
+    return bool(turn_rad <= GAP_RAD and apart_mps <= GAP_MPS)
+
+
+def _motion(scene, index, frames):
+    """(5, n) float64: place, heading and velocity of an object in frames of the log."""
+    return np.stack([getattr(scene.objects, name)[frames, index].astype(np.float64)
+                     for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps")])
+
+
+def _track(scene, index, runs):
+    """A track of runs of frames, with what is between them.
+
+    Args:
+        runs: the first frame of each, and that after its last one.
+    """
     objects = scene.objects
-    x_m, y_m, heading_rad, vx_mps, vy_mps = (
-        getattr(objects, name)[frames, index].astype(np.float64)
-        for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"))
+    frames = np.concatenate([np.arange(first, end) for first, end in runs])
+    x_m, y_m, heading_rad, vx_mps, vy_mps = _motion(scene, index, frames)
     ahead_mps = vx_mps * np.cos(heading_rad) + vy_mps * np.sin(heading_rad)
-    speed_mps = np.copysign(np.hypot(vx_mps, vy_mps), ahead_mps)
+    speed_mps, heading_rad = np.copysign(np.hypot(vx_mps, vy_mps), ahead_mps), np.unwrap(heading_rad)
+    if len(runs) > 1:
+        every = np.arange(frames[0], frames[-1] + 1)
+        x_m, y_m = (_filled(every, frames, *of, float(scene.dt_s)) for of in ((x_m, vx_mps), (y_m, vy_mps)))
+        heading_rad, speed_mps = (np.interp(every, frames, values) for values in (heading_rad, speed_mps))
     return Track(index, int(objects.kind[index]), float(objects.length_m[index]), float(objects.width_m[index]),
-                 frames.start, float(scene.dt_s), x_m, y_m, np.unwrap(heading_rad), speed_mps)
+                 int(frames[0]), float(scene.dt_s), x_m, y_m, heading_rad, speed_mps)
+
+
+def _filled(every, frames, place_m, rate_mps, dt_s):
+    """Places in all frames, by the cubic between the frames before and after each."""
+    before = np.clip(np.searchsorted(frames, every, side="right") - 1, 0, len(frames) - 2)
+    step = frames[before + 1] - frames[before]
+    share, step_s = (every - frames[before]) / step, step * dt_s
+    rest = 1.0 - share
+    cubic_m = (place_m[before] * rest * rest * (1.0 + 2.0 * share)
+               + place_m[before + 1] * share * share * (3.0 - 2.0 * share)
+               + step_s * share * rest * (rate_mps[before] * rest - rate_mps[before + 1] * share))
+    is_logged = np.isin(every, frames)
+    return np.where(is_logged, place_m[np.searchsorted(frames, every).clip(max=len(frames) - 1)], cubic_m)

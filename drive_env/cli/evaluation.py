@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, printable, value_text
+from ..errors import ConfigError, DriveError, printable, value_text
 from ..evaluation import Evaluator, EvalResult, evaluator_of, load_result, load_sections, resolved_section
 from ..evaluation import merge as merged
 from ..evaluation.config import EVALUATORS, overrides_of, runnable
@@ -25,7 +25,7 @@ from . import show
 
 __all__ = ["check_inputs_remain", "evaluators", "merge_files", "run"]
 
-BOUNDS = ("random", "constant", "replay", "lane")
+BOUNDS = ("random", "constant", "replay", "idm", "lane")
 """Policies that need no training, with which the evaluated one is compared."""
 
 FIRST = ("realism_2025", "realism_2024", "score", "shows_behaviour", "goal", "collision", "at_fault_collision",
@@ -33,6 +33,9 @@ FIRST = ("realism_2025", "realism_2024", "score", "shows_behaviour", "goal", "co
          "over_speed_share", "hard_braking_share", "comfortable_share", "mean_speed_mps",
          "distance_per_infraction_m", "nuplan_score", "vmax_score", "log_divergence_m")
 """First metrics of the table, if measured; those that match `FURTHER` follow. The result file has all metrics."""
+
+OF_GROUPS = ("score", "at_fault_collision", "shows_behaviour", "nuplan_score")
+"""Metrics of the table of groups, if measured."""
 
 FAILURE_STEPS = 1000
 """With `--failures`, number of steps after which a replay page is cut, unless the config sets `render_steps`."""
@@ -92,6 +95,7 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
 
     Raises:
         ConfigError: an option does not fit.
+        DriveError: of several evaluators, some failed; the results of the others are written.
     """
     if listed or shown:
         for evaluator in chosen:
@@ -107,14 +111,24 @@ def run(name: str | None, policy: Policy | None, chosen: Sequence[Evaluator], ou
             raise ConfigError("--out is not set; with --failures or render = true it must be the result (.json) beside "
                               f"which eval.{evaluator.name} writes pages and films")
     part, paths = _shard(shard), _paths(out, chosen)
-    results = []
+    results: list[EvalResult] = []
+    failed: list[str] = []
     for evaluator, path in zip(chosen, paths, strict=True):
-        results.append(_evaluated(evaluator, name, policy, part, threads, bounds, path))
+        try:
+            results.append(_evaluated(evaluator, name, policy, part, threads, bounds, path))
+        except DriveError as error:
+            if len(chosen) == 1:
+                raise
+            failed.append(f"{evaluator.name}: {type(error).__name__}: {error}")
+            show.heading(failed[-1])
+            continue
         if path is not None:  # at once: an error or interrupt in a later evaluator leaves this result
             results[-1].save(path)
             show.lines(f"\nresult: {path}")
             if evaluator.config.render:
                 show.lines(printable(films_text(results[-1], path)))
+    if failed:
+        raise DriveError(f"{len(failed)} of {len(chosen)} evaluators failed: {'; '.join(failed)}")
     # Not `coverage.complete`, which is False for every single shard; `merge` checks whether shards are missing.
     is_incomplete = any(result.coverage.played < result.coverage.expected for result in results)
     return INCOMPLETE if is_incomplete else 0
@@ -177,6 +191,11 @@ def shown_metrics(result: EvalResult) -> list[str]:
     return [name for name in (*FIRST, *further) if name in result.metrics]
 
 
+def group_metrics(result: EvalResult) -> list[str]:
+    """The names of the metrics that are shown for each group."""
+    return [name for name in OF_GROUPS if all(name in found for found in result.groups.values())]
+
+
 def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
     """Prints the table of a result, its groups, its coverage and its failures."""
     figures = {name: result.metrics[name] for name in shown_metrics(result)}
@@ -184,9 +203,12 @@ def _print(result: EvalResult, beside: dict[str, EvalResult]) -> None:
         [name, figure_text(figure), interval_text(figure),
          *(figure_text(other.metrics.get(name)) for other in beside.values()), str(figure.n)]
         for name, figure in figures.items()])
-    for group, found in result.groups.items():
-        score = found["score"]
-        show.lines(f"{printable(group)}: score {figure_text(score)} {interval_text(score)}, n {score.n}")
+    if result.groups:
+        names = group_metrics(result)
+        show.table("by group", ["group", *(text for name in names for text in (name, "95% interval")), "n"], [
+            [printable(group), *(text for name in names for text in (
+                figure_text(found[name]), interval_text(found[name]))), str(found["score"].n)]
+            for group, found in result.groups.items()])
     coverage = result.coverage
     show.lines(f"\nepisodes: {coverage.played} of {coverage.expected}, {show.plural(coverage.unique_scenes, 'scene')}"
                + (f", {coverage.stalled} stalled" if coverage.stalled else "")

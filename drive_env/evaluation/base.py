@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ..batch import Batch
 from ..config import DriveConfig
-from ..errors import ConfigError, DriveError, checked_path, value_text
-from ..policies import MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
+from ..errors import ConfigError, DriveError, checked_int, checked_path, value_text
+from ..policies import Act, MakeAct, Policy, TrainedPolicy, config_for, policy_maker, resolved
 from ..scenes import Scene
 from .episodes import Episode, Played, Probe, played
 from .films import Candidates, check_views, with_films
@@ -27,6 +27,9 @@ from .sources import Source, part_of, sample_of, sources_of
 
 PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
 """Fields of the worlds' config that every evaluation sets: all metrics, and to each world its own scene."""
+
+
+UPDATE_LIMIT = WORLD_LIMIT = 2**63 - 1
 
 
 class Evaluator:
@@ -181,7 +184,7 @@ class Evaluator:
             shard: (i, n): the i-th of n parts of the sources, from 0; `merge` joins their results.
             threads: as for `Batch`.
             checkpoint: path, sha256, update and steps of the policy, stored in the result; None: those of the policy,
-                if it is a checkpoint.
+                if it is a checkpoint. All four, with a whole number from 0 on for the last two.
             policy_name: stored in the result; None: the text passed as `policy`, or module and name of the function.
             progress: called after each batch with the number of sources read so far and the number of all; under
                 several conditions a source counts once for each.
@@ -197,6 +200,8 @@ class Evaluator:
         """
         # The fields of the worlds' config that differ for the policy.
         began, found = time.perf_counter(), resolved(policy)
+        _check_stored(checkpoint, policy_name)
+        update = None if update is None else checked_int("update", update, 0, UPDATE_LIMIT)
         self._prepare_films(out)
         run, conditions = _Run(self, shard), self.conditions_of(found)
         own, given = config_for(found, self.env).to_dict(), self.env.to_dict()
@@ -228,12 +233,46 @@ class Evaluator:
         if run.candidates is None or out is None:
             return result
 
-        def opened(group: str, world: int) -> Batch:
-            env = config_for(found, self.env.replace(**conditions[group if group in conditions else ""]))
-            return Batch(run.scene_of(world), config=env, seed=self.config.seed, threads=1, world_ids=[world])
-
         number = (checkpoint or {}).get("update", 0) if update is None else update
-        return with_films(result, self.config, run.candidates, Path(out), number, opened)
+        return with_films(result, self.config, run.candidates, Path(out), number,
+                          lambda group, world: self._opened(run, found, group, world))
+
+    def open_episode(self, policy: Policy, world: int, group: str = "") -> tuple[Batch, Act]:
+        """The batch and the actions with which the episode of a row is played again, byte for byte.
+
+        The batch has this world alone and has not been reset; it stores the records of the episode. The actions are
+        those of the policy and, in the group, of its traffic. This holds for policies whose actions for an agent
+        depend on its world alone.
+
+        Args:
+            policy: as for `rollout`. world, group: of the row.
+
+        Returns:
+            The batch, and a function that takes it and returns the actions of all agents.
+
+        Raises:
+            ConfigError: no episode has this world, there is no such group, or the policy does not fit.
+            SceneError: the scene cannot be read or played.
+        """
+        run, found = _Run(self, (0, 1)), resolved(policy)
+        conditions = self.conditions_of(found)
+        if not isinstance(group, str) or list(conditions) != [""] and group not in conditions:
+            raise ConfigError(f"group is {value_text(group)}; it must be one of {', '.join(map(repr, conditions))}")
+        batch = self._opened(run, found, group, checked_int("world", world, 0, WORLD_LIMIT))
+        condition = group if group in conditions else ""
+        try:
+            make_act = policy_maker(self.policy_under(found, condition), self.config.seed)
+            return batch, self.act_maker(make_act, condition)(batch)
+        except BaseException:
+            batch.close()
+            raise
+
+    def _opened(self, run: _Run, policy: str | Act | TrainedPolicy, group: str, world: int) -> Batch:
+        """The batch of one world of a run, under the condition of a group."""
+        conditions = self.conditions_of(policy)
+        env = config_for(policy, self.env.replace(**conditions[group if group in conditions else ""]))
+        return Batch(run.scene_of(world), config=env, seed=self.config.seed, threads=1, world_ids=[world],
+                     trial_records=env.max_trials)
 
     def _prepare_films(self, out: str | os.PathLike[str] | None) -> None:
         """Makes the folder of the films and imports the extra, so that errors are raised before anything is played."""
@@ -298,9 +337,16 @@ class _Run:
                 for form in self.evaluator.variants(scene)]
 
     def scene_of(self, world: int) -> Scene:
-        """The form of a scene that is played in a world; reads its source."""
+        """The form of a scene that is played in a world; reads its source.
+
+        Raises:
+            ConfigError: no episode has this world.
+        """
         number, place = divmod(world, len(self.sources))
-        return self._forms(self.sources[place])[number // self.evaluator.config.episodes][1]
+        forms, episodes = self._forms(self.sources[place]), self.evaluator.config.episodes
+        if number >= len(forms) * episodes:
+            raise ConfigError(f"world is {world}; it must be that of a row, and no episode has it")
+        return forms[number // episodes][1]
 
     def _half_of(self, scene_key: int) -> int:
         """In which half of the scenes a scene is, 0 or 1; neighbours in the list are in different ones."""
@@ -354,6 +400,26 @@ class _Run:
             failures=self.failures,
             seconds={"total": total_s, "play": self.play_s, "policy": self.policy_s, "render": 0.0},
             agent_steps=self.agent_steps, shards=(index,), shard_count=count)
+
+
+def _check_stored(checkpoint: Mapping[str, Any] | None, policy_name: str | None) -> None:
+    """Checks what a result stores of its policy: a saved result with something else could not be read again.
+
+    Raises:
+        ConfigError: it does not have the form of a result.
+    """
+    if policy_name is not None and not isinstance(policy_name, str):
+        raise ConfigError(f"policy_name is {value_text(policy_name)}; it must be a text or None")
+    if checkpoint is None:
+        return
+    if not isinstance(checkpoint, Mapping) or set(checkpoint) != {"path", "sha256", "update", "steps"}:
+        raise ConfigError(f"checkpoint is {value_text(checkpoint)}; it must have path, sha256, update and steps, or be "
+                          "None")
+    for name in ("path", "sha256"):
+        if not isinstance(checkpoint[name], str):
+            raise ConfigError(f"{name} of checkpoint is {value_text(checkpoint[name])}; it must be a text")
+    for name in ("update", "steps"):
+        checked_int(f"{name} of checkpoint", checkpoint[name], 0, UPDATE_LIMIT)
 
 
 def _name_of(policy: Policy) -> str:

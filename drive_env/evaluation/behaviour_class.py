@@ -18,7 +18,7 @@ from ..scenes import Scene
 from .base import Evaluator
 from .episodes import Probe
 from .probes import LoggedTrials
-from .sources import Source
+from .sources import Source, list_once
 
 
 class BehaviourClass(Evaluator):
@@ -40,10 +40,14 @@ class BehaviourClass(Evaluator):
 
         Raises:
             ConfigError: there is no such class, or it has fewer scenes than `scene_count`.
+            SceneError: a class is listed twice.
         """
         count = checked_int("scene_count", self.config.scene_count, 1, SCENES)
+        names, listed = [checked_class(name) for name in self.config.scenes], set[str]()
+        for name in names:
+            list_once(name, name, listed)
         return [Source(f"{name}/{index}", _reader(name, index, count), name)
-                for name in map(checked_class, self.config.scenes) for index in range(count)]
+                for name in names for index in range(count)]
 
     def probe(self, batch: Batch) -> Probe:
         """Logs the trials while `batch` is played, to find the behaviour in them."""

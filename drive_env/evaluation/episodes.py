@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ..batch import Batch
 from ..config import DriveConfig
 from ..errors import ConfigError, SceneError
+from ..playing import actions_of
 from ..policies import Act, MakeAct
 from ..scenes import Scene
 from ..trial_records import held_records
@@ -112,7 +113,7 @@ def played(episodes: Iterable[Episode], make_act: MakeAct, config: DriveConfig, 
 
 
 def _played(episodes, make_act, config, seed, threads, probe, failed):
-    """`played` in one batch; if it cannot be made, in its halves, down to the single episodes that fail."""
+    """`played` in one batch; if it cannot be made, in two parts, down to the single episodes that fail."""
     worlds = [episode.world for episode in episodes]
     try:
         batch = Batch(_scene_list(episodes), num_worlds=len(worlds), config=config, seed=seed, threads=threads,
@@ -123,12 +124,19 @@ def _played(episodes, make_act, config, seed, threads, probe, failed):
         if len(episodes) == 1:
             failed(episodes[0], error)
             return
-        half = len(episodes) // 2
+        half = _half(episodes)
         for part in (episodes[:half], episodes[half:]):
             yield from _played(part, make_act, config, seed, threads, probe, failed)
         return
     with batch:
         yield play_first_episodes(batch, make_act(batch), probe(batch), episodes)
+
+
+def _half(episodes: Sequence[Episode]) -> int:
+    """The length of the first of two parts, about a half; only if there is but one scene are its episodes parted."""
+    middle = len(episodes) // 2
+    starts = [place for place in range(1, len(episodes)) if episodes[place].scene is not episodes[place - 1].scene]
+    return min(starts, key=lambda place: abs(place - middle), default=middle)
 
 
 def _scene_list(episodes: Sequence[Episode]) -> list[Scene]:
@@ -148,7 +156,11 @@ def _scene_list(episodes: Sequence[Episode]) -> list[Scene]:
 
 def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
                         episodes: Sequence[Episode] = ()) -> Played:
-    """Plays the next episode of every world. A world that ends early is stepped on, but no longer measured."""
+    """Plays the next episode of every world. A world that ends early is stepped on, but no longer measured.
+
+    Raises:
+        ActionError: `act` did not return actions. CallError: it has stepped or reset the batch itself.
+    """
     probe = probe or Probe()
     last_trial, first_agent = batch.config.max_trials - 1, np.arange(batch.num_worlds) * batch.agents_per_world
     began, policy_s, agent_steps, steps = time.perf_counter(), 0.0, 0, 0
@@ -163,7 +175,7 @@ def play_first_episodes(batch: Batch, act: Act, probe: Probe | None = None,
     # Until every world has ended its last trial, or is stalled.
     while playing.any():
         before = time.perf_counter()
-        actions = act(batch)
+        actions = actions_of(act, batch)
         policy_s += (time.perf_counter() - before) * float(playing.mean())  # it also acts where the episode has ended
         batch.step(actions)
         steps += 1
@@ -191,6 +203,6 @@ def first_episodes(batch: Batch, act: Act) -> npt.NDArray[np.void]:
 
     Raises:
         ConfigError: the batch holds no records.
-        ActionError: `act` did not return actions.
+        ActionError: `act` did not return actions. CallError: it has stepped or reset the batch itself.
     """
     return play_first_episodes(batch, act).records

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..action_array import action_array
 from ..batch import OUTCOMES, Batch
 from ..errors import DriveError
 from ..playing import play_trials
@@ -128,7 +129,7 @@ class Candidates:
             def log(batch: Batch) -> np.ndarray:
                 actions = act(batch)
                 if len(self._actions) < self._steps:
-                    self._actions.append(np.array(actions))
+                    self._actions.append(action_array(actions, batch.bound_actions).copy())
                 return actions
 
             return log

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ..scenes.load import scenes_of
 from ..scenes.packaged import is_packaged
 from ..scenes.resolve import find_source, is_generator, vehicle_count
 from ..whole_file import whole_file
-from .result import EvalResult
+from .result import EvalResult, checked_results
 from .sources import sources_of
 
 SCHEMA = 1
@@ -59,7 +59,7 @@ class SceneHardness:
     trials: int
 
 
-def scene_hardness(results: Sequence[EvalResult]) -> list[SceneHardness]:
+def scene_hardness(results: Iterable[EvalResult]) -> list[SceneHardness]:
     """The hardness of every scene of some results, the hardest first; equal ones in the order of their names.
 
     Each result has the same weight, however many trials it has: results may be of several policies, or of one policy at
@@ -69,10 +69,9 @@ def scene_hardness(results: Sequence[EvalResult]) -> list[SceneHardness]:
         results: at least one, of one or several evaluators.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: there are none, or they have no trial.
     """
-    if not results:
-        raise ConfigError("results is empty; it must hold at least one result")
+    results = checked_results(results)
 
     # 1 minus the mean score of each scene in each result.
     lacking: dict[Key, list[float]] = {}
@@ -86,6 +85,9 @@ def scene_hardness(results: Sequence[EvalResult]) -> list[SceneHardness]:
         for key, found in scores.items():
             lacking.setdefault(key, []).append(1.0 - float(np.mean(found)))
             trials[key] = trials.get(key, 0) + len(found)
+
+    if not lacking:
+        raise ConfigError("the results have no trial, so no scene has a hardness; an episode must have been played")
 
     # Their means over results, as rows.
     rows = [SceneHardness(source, scene, agents, json.loads(parameters), hardness=float(np.mean(found)),
@@ -131,7 +133,8 @@ def load_hardness(path: str | os.PathLike[str]) -> list[SceneHardness]:
                 raise ValueError(f"a hardness is {row['hardness']}; it must be from 0 to 1")
         return [SceneHardness(**row) for row in data["scenes"]]
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{os.fspath(path)}: the hardness of scenes cannot be read: {error}") from None
+        reason = isinstance(error, OSError) and error.strerror or error
+        raise ConfigError(f"{os.fspath(path)}: the hardness of scenes cannot be read: {reason}") from None
 
 
 def hard_scenes(count: int, path: str | os.PathLike[str]) -> list[Scene]:

@@ -19,15 +19,13 @@ from typing import Any
 from ..errors import ConfigError, DriveError, checked_int, value_text
 from ..names import named_arguments
 from ..policies import Policy
-from .base import Evaluator
+from .base import UPDATE_LIMIT, Evaluator
 from .figures import Figure
 from .films import check_views, drop_old_films
 from .result import INCOMPLETE, EvalResult, films_folder, load_result, result_path, result_paths
 
 TAIL_CHARACTERS = 2000
 """Number of characters of stderr, from its end, that the error of a failed process quotes."""
-
-UPDATE_LIMIT = 2**63 - 1
 
 UNFINISHED = ".unfinished"
 """Folder of the files that a process writes, within that of the results."""
@@ -118,6 +116,9 @@ class EvalManager:
         self.evaluators, self.failures = list(evaluators), 0
         self._folder, self._command, self._environment = folder, command, environment
         self._threads, self._report = threads, report
+        for evaluator in self.evaluators:
+            if not isinstance(evaluator, Evaluator):
+                raise ConfigError(f"evaluators holds {value_text(evaluator)}; it must hold evaluators")
         names = [evaluator.name for evaluator in self.evaluators]
         for evaluator in self.evaluators:
             if names.count(evaluator.name) > 1:
@@ -172,7 +173,7 @@ class EvalManager:
             began, result, error, trace = time.perf_counter(), None, "", ""
             try:
                 result = self._run(evaluator, policy, checkpoint, update)
-            except Exception as failure:  # noqa: BLE001  no failure of an evaluation may end the training
+            except (Exception, SystemExit) as failure:  # noqa: BLE001  no evaluation may end the training
                 self.failures += 1
                 error, trace = f"{type(failure).__name__}: {failure}", traceback.format_exc()
                 self._report(f"evaluator {evaluator.name} failed after update {update}:\n{trace}")

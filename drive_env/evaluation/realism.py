@@ -43,8 +43,10 @@ class Realism(Evaluator):
     before, and has `simulated_steps`, or as many as the log has left. `control` determines which objects the policy
     drives; what the others do is `env.others`. Scored are the agents among the recording vehicle and the tracks to
     predict, or all agents of a scene that names none of them; only they have rows. Agents drive on after a goal, a
-    collision or any other event. With `published`, the features have the errors of the published implementation, in
-    the coordinates of the source. The log of a scene with another time step than 0.1 s is interpolated.
+    collision or any other event. A rollout is the first trial of an episode; later ones, with which a policy may have
+    been trained, are played and not compared with the log. With `published`, the features have the errors of the
+    published implementation, in the coordinates of the source. The log of a scene with another time step than 0.1 s is
+    interpolated.
     """
 
     type = "realism"
@@ -54,11 +56,11 @@ class Realism(Evaluator):
                "simulated_steps": range(1, STEP_LIMIT + 1), "published": (True, False)}
 
     def env_overrides(self) -> dict[str, Any]:
-        """Rollouts of one trial from the current step on, which no event ends."""
+        """Rollouts from the current step on, which no event ends."""
         checked_int("episodes", self.config.episodes, 1, ROLLOUT_LIMIT)
         return {"control": self.chosen["control"], "agents_per_world": None, "coplayers": 0, "dt_s": DT_S,
-                "start_step": self.chosen["current_step"], "max_trials": 1,
-                "trial_steps": self.chosen["simulated_steps"], "stopped_share_limit": None,
+                "start_step": self.chosen["current_step"], "trial_steps": self.chosen["simulated_steps"],
+                "stopped_share_limit": None,
                 **{name: "ignore" for name in ("on_goal", "on_collision", "on_offroad", "on_red_light",
                                                "on_stop_sign")}}
 
@@ -118,8 +120,8 @@ class ScoredRollouts(Probe):
         self._capture.capture()
 
     def after_step(self, playing: npt.NDArray[np.bool_]) -> None:
-        """Captures the poses after a step."""
-        if playing.any():
+        """Captures the poses after a step of the first trial."""
+        if playing.any() and (self._batch.trial_index == 0).any():
             self._capture.capture()
 
     def columns(self) -> dict[str, npt.NDArray[np.float32]]:
@@ -134,8 +136,8 @@ class ScoredRollouts(Probe):
         first = int(evaluated_agents(roles)[0])
         found = {}
         for name, value in values.items():
-            found[name] = np.full((self._batch.num_agents, 1), np.nan, np.float32)
-            found[name][first] = value
+            found[name] = np.full((self._batch.num_agents, self._batch.config.max_trials), np.nan, np.float32)
+            found[name][first, 0] = value
         return found
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from ..version import package_version
 from ..whole_file import whole_file
 from .figures import Figure
 from .metrics import figures_of_groups, figures_of_rows
+from .per_scene import SceneScores, scores_by_scene
 from .rows import Rows, joined, read_rows, write_rows
 
 SCHEMA = 1
@@ -41,8 +44,32 @@ FILE_NAME_LIMIT = 100
 FORM: dict[str, Any] = {
     "evaluator": str, "type": str, "policy": str, "checkpoint": (dict, type(None)), "config": dict,
     "policy_env": dict, "config_sha256": str, "seed": int, "seconds": dict, "agent_steps": int, "created": str,
-    "renders_left": int}
+    "renders_left": int, "package": dict, "machine": dict}
 """Types of the entries that a result is read from, besides those of its rows, coverage, shards, failures and films."""
+
+SECONDS = ("total", "play", "policy", "render")
+"""Names of the times of a result."""
+
+KINDS: dict[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": bool}
+"""Types in JSON of the attributes of `Coverage`, `Failure` and `Render`, by their annotations."""
+
+
+@lru_cache(maxsize=1)
+def this_package() -> dict[str, Any]:
+    """Version of drive-env, and the commit from which it runs: once a process, which keeps the code that it has read.
+    """
+    return {"version": package_version(), **_checkout()}
+
+
+def _checkout() -> dict[str, Any]:
+    """Commit of the checkout from which the package runs, and whether files were changed; None outside a checkout."""
+    git = lambda *words: subprocess.run(["git", *words], cwd=Path(__file__).parent, text=True, capture_output=True,
+                                        check=True, timeout=60).stdout.strip()
+    try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # fails in a checkout of another project
+        return {"git": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
+    except (OSError, subprocess.SubprocessError):
+        return {"git": None, "dirty": None}
 
 
 @dataclass(frozen=True)
@@ -134,6 +161,8 @@ class EvalResult:
         shards: indices of the shards in this result. shard_count: number of all shards.
         created: time in UTC, ISO 8601.
         renders: files that show episodes. renders_left: number of files that were not begun within the budgets.
+        package: version of drive-env, commit of its checkout and whether files were changed. machine: its processor.
+            Both are those of the evaluation, also in a result that was read or merged.
     """
 
     evaluator: str
@@ -156,6 +185,13 @@ class EvalResult:
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"))
     renders: Sequence[Render] = ()
     renders_left: int = 0
+    package: Mapping[str, Any] = field(default_factory=lambda: dict(this_package()))
+    machine: Mapping[str, Any] = field(default_factory=lambda: {"cpu": processor()})
+
+    @property
+    def by_scene(self) -> list[SceneScores]:
+        """The scores of each scene in each group, by trial, in the order of the list of scenes."""
+        return scores_by_scene(self.rows)
 
     @property
     def planning_ms(self) -> float | None:
@@ -181,17 +217,18 @@ class EvalResult:
         figures = lambda found: {name: figure.to_dict() for name, figure in found.items()}
         return {
             "schema": SCHEMA, "evaluator": self.evaluator, "type": self.type, "created": self.created,
-            "package": {"version": package_version(), **_checkout()}, "policy": self.policy,
+            "package": dict(self.package), "policy": self.policy,
             "checkpoint": self.checkpoint and dict(self.checkpoint), "config": dict(self.config),
             "policy_env": dict(self.policy_env), "config_sha256": self.config_sha256, "seed": self.seed,
             "shard": {"played": list(self.shards), "count": self.shard_count}, "metrics": figures(self.metrics),
             "groups": {group: figures(found) for group, found in self.groups.items()},
+            "scenes": [scores.to_dict() for scores in self.by_scene],
             "coverage": self.coverage.to_dict(), "totals": self.totals, "episodes_csv": episodes_csv,
             "episodes_sha256": episodes_sha256,
             "seconds": dict(self.seconds), "agent_steps": self.agent_steps, "planning_ms": self.planning_ms,
             "failures": [failure.to_dict() for failure in self.failures],
             "renders": [render.to_dict() for render in self.renders], "renders_left": self.renders_left,
-            "machine": {"cpu": processor()}}
+            "machine": dict(self.machine)}
 
     def save(self, path: str | Path) -> None:
         """Writes the result and its rows to two files of one folder, such as result.json and result.episodes.csv.
@@ -235,24 +272,39 @@ def load_result(path: str | Path) -> EvalResult:
     """
     path = Path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"its schema is {value_text(data.get('schema') if isinstance(data, dict) else data)}; "
                              f"it must be {SCHEMA}")
-        table = path.parent / _typed("episodes_csv", data["episodes_csv"], str)
+        name = _typed("episodes_csv", data["episodes_csv"], str)
+        if Path(name).name != name:
+            raise ValueError(f"episodes_csv is {value_text(name)}; it must be the name of a file in the same folder")
+        table = path.parent / name
         rows = read_rows(table)
         if _file_sha256(table) != data["episodes_sha256"]:  # cut short, or of another result with this name
             raise ValueError(f"the rows in {table} are not those that were saved with it")
         shown = {name: _typed(name, data[name], kind) for name, kind in FORM.items()}
         if sha256_of(shown["config"]) != shown["config_sha256"]:
             raise ValueError("config_sha256 is not the hash of its config")
-        coverage = _typed("coverage", data["coverage"], dict)
-        shards, count = data["shard"]["played"], _typed("the number of shards", data["shard"]["count"], int)
+        if set(shown["seconds"]) != set(SECONDS) or not all(
+                _is_kind(one, (int, float)) and math.isfinite(one) for one in shown["seconds"].values()):
+            raise ValueError(f"seconds is {value_text(shown['seconds'])}; it must have the numbers "
+                             + ", ".join(SECONDS))
+        coverage = _record(Coverage, "coverage", data["coverage"])
+        if not 0 <= coverage.played <= coverage.expected:
+            raise ValueError(f"its coverage has {coverage.played} played episodes of {coverage.expected} expected ones")
+        shard = _typed("shard", data["shard"], dict)
+        shards, count = _typed("shards", shard["played"], list), _typed("the number of shards", shard["count"], int)
+        if count < 1:
+            raise ValueError(f"the number of shards is {count}; it must be 1 or more")
+        for one in shards:
+            _typed("shard", one, int)
+        if not shards or len(set(shards)) < len(shards) or not set(shards) <= set(range(count)):
+            raise ValueError(f"its shards are {value_text(shards)}; they must be different ones from 0 to {count - 1}")
         return _with_figures(EvalResult(
-            **shown, metrics={}, groups={}, rows=rows, shard_count=count,
-            coverage=Coverage(**{name: _typed(name, value, int) for name, value in coverage.items()}),
-            failures=[Failure(**one) for one in data["failures"]], renders=[Render(**one) for one in data["renders"]],
-            shards=tuple(_typed("shard", shard, int) for shard in shards)))
+            **shown, metrics={}, groups={}, rows=rows, shard_count=count, shards=tuple(shards), coverage=coverage,
+            failures=[_record(Failure, "a failure", one) for one in _typed("failures", data["failures"], list)],
+            renders=[_record(Render, "a film", one) for one in _typed("renders", data["renders"], list)]))
     except OSError as error:
         raise ConfigError(f"{error.filename or path}: it cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -304,17 +356,16 @@ def settings_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> li
     return found
 
 
-def merge(results: Sequence[EvalResult]) -> EvalResult:
+def merge(results: Iterable[EvalResult]) -> EvalResult:
     """Joins the results of shards; the figures equal those of an evaluation without shards, bit for bit.
 
     Args:
-        results: at least one; of different shards, with the same config, policy and checkpoint.
+        results: at least one; of different shards, with the same config, policy, checkpoint and version of drive-env.
 
     Raises:
         ConfigError: there are none, or they do not fit together.
     """
-    if not results:
-        raise ConfigError("results is empty; it must hold at least one result")
+    results = checked_results(results)
 
     # Only different shards of one evaluation fit together.
     first = results[0]
@@ -328,6 +379,12 @@ def merge(results: Sequence[EvalResult]) -> EvalResult:
             if one != two:
                 raise ConfigError(f"{name} is {value_text(two)} in one result and {value_text(one)} in another; only "
                                   "shards of one evaluation can be merged")
+        for name in ("version", "git"):  # another version may simulate otherwise
+            one, two = first.package.get(name), other.package.get(name)
+            if one != two and one is not None and two is not None:
+                raise ConfigError(f"the {'commit' if name == 'git' else name} of drive-env is {value_text(two)} in one "
+                                  f"result and {value_text(one)} in another; only shards of one evaluation can be "
+                                  "merged")
     shards = sorted(shard for result in results for shard in result.shards)
     if len(set(shards)) < len(shards):
         twice = next(shard for shard in shards if shards.count(shard) > 1)
@@ -344,6 +401,7 @@ def merge(results: Sequence[EvalResult]) -> EvalResult:
         renders=[render for result in results for render in result.renders],
         renders_left=sum(result.renders_left for result in results),
         seconds={name: sum(result.seconds[name] for result in results) for name in first.seconds},
+        machine={"cpu": "; ".join(dict.fromkeys(str(result.machine.get("cpu")) for result in results))},
         agent_steps=sum(result.agent_steps for result in results), created=max(result.created for result in results)))
 
 
@@ -357,10 +415,46 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
     Raises:
         ValueError: it has another type.
     """
-    if not isinstance(value, kind) or name == "seconds" and not all(
-            isinstance(one, (int, float)) for one in value.values()):
+    if not _is_kind(value, kind):
         raise ValueError(f"{name} is {value_text(value)}, which has another type than in a result")
     return value
+
+
+def _is_kind(value: Any, kind: Any) -> bool:
+    """Whether a value of JSON has a type; true and false are no numbers there."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def _record(kind: Any, name: str, data: Any) -> Any:
+    """A `Coverage`, `Failure` or `Render` of a saved result.
+
+    Raises:
+        ValueError: an attribute is unknown or has another type. TypeError: one is missing.
+    """
+    found, types = _typed(name, data, dict), kind.__annotations__
+    if unknown := found.keys() - types.keys():
+        raise ValueError(f"{name} has {value_text(sorted(unknown)[0])}, which is unknown")
+    return kind(**{key: _typed(key, value, KINDS[types[key]]) for key, value in found.items()})
+
+
+def _refused(text: str) -> None:
+    """NaN and infinite numbers, which Python's reader of JSON accepts by default."""
+    raise ValueError(f"it has the number {text}")
+
+
+def checked_results(results: Iterable[EvalResult]) -> list[EvalResult]:
+    """Results as a list.
+
+    Raises:
+        ConfigError: there are none, or they are something else.
+    """
+    found = list(results) if isinstance(results, Iterable) else [results]
+    if not found:
+        raise ConfigError("results is empty; it must hold at least one result")
+    if not isinstance(results, Iterable) or not all(isinstance(one, EvalResult) for one in found):
+        raise ConfigError(f"results is {value_text(results)}; it must hold an EvalResult or more, as from "
+                          "`load_result`")
+    return found
 
 
 def _file_sha256(path: Path) -> str:
@@ -371,14 +465,3 @@ def sha256_of(config: Mapping[str, Any]) -> str:
     """The hash of a config: of its JSON text with sorted keys and without spaces."""
     text = json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _checkout() -> dict[str, Any]:
-    """Commit of the checkout from which the package runs, and whether files were changed; None outside a checkout."""
-    git = lambda *words: subprocess.run(["git", *words], cwd=Path(__file__).parent, text=True, capture_output=True,
-                                        check=True, timeout=60).stdout.strip()
-    try:
-        git("ls-files", "--error-unmatch", Path(__file__).name)  # fails in a checkout of another project
-        return {"git": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
-    except (OSError, subprocess.SubprocessError):
-        return {"git": None, "dirty": None}

@@ -8,10 +8,14 @@ from typing import Any
 from .metrics import CLEAN_GROUP, group_of
 from .multi_scenario import MultiScenario
 
+GAINS = ("steering_gain", "throttle_gain", "brake_gain")
+"""Hidden gains; at a level of 0.5, each vehicle has its own, from 0.5 to 1.5."""
+
 LEVELS: dict[str, dict[float, dict[str, Any]]] = {
     "partner_blindness": {level: {"disturbances": {"partner_blindness": level}} for level in (0.5, 1.0)},
     "phantom_braking": {level: {"disturbances": {"phantom_braking": level}} for level in (0.5, 1.0)},
     "action_delay_steps": {level: {"hidden": {"action_delay_steps": (level, level)}} for level in (1, 2, 4)},
+    **{gain: {level: {"hidden": {gain: (1.0 - level, 1.0 + level)}} for level in (0.25, 0.5)} for gain in GAINS},
     "partner_position_noise_m": {level: {"sensors": {"partner_position_noise_m": level}} for level in (0.5, 1.0, 2.0)},
     "partner_dropout": {level: {"sensors": {"partner_dropout": level}} for level in (0.25, 0.5)},
 }

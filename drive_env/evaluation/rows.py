@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..batch import OUTCOMES, Batch
-from ..errors import ConfigError, printable
+from ..errors import ConfigError
 from ..scenes.scene import OBJECT_KINDS
 from ..trial_records import metrics_in
 
@@ -22,6 +22,9 @@ HEAD: dict[str, Any] = {
     "source": object, "scene": object, "scene_key": np.int64, "group": object, "seed": np.uint64,
     "world": np.int64, "agent": np.int32, "trial": np.int32, "object_id": np.int64, "kind": object, "outcome": object}
 """Names and types of the columns that identify a trial and its outcome."""
+
+ENCODING_ERRORS = "surrogatepass"
+"""How bytes of a file's name are stored that are no UTF-8: Python reads them as surrogates."""
 
 ORDER = ("trial", "agent", "world")
 """Sort keys of the rows of a group, the first key last (as for `numpy.lexsort`); groups are sorted by name."""
@@ -70,12 +73,13 @@ def metrics_of(rows: Rows) -> list[str]:
 
 
 def write_rows(rows: Rows, path: Path) -> None:
-    """Writes a CSV file, with enough digits to read the same numbers back."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
+    """Writes a CSV file from which the same numbers and texts are read back: names of files may have any character."""
+    texts = [[str(value) for value in column] for column in rows.values()]
+    # The writer puts no quotes around a carriage return, at which the reader would begin a new row.
+    has_returns = any("\r" in value for column in rows.values() if column.dtype == object for value in column)
+    with path.open("w", newline="", encoding="utf-8", errors=ENCODING_ERRORS) as file:
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if has_returns else csv.QUOTE_MINIMAL)
         writer.writerow(rows)
-        texts = [[printable(value) for value in column] if column.dtype == object else [str(value) for value in column]
-                 for column in rows.values()]
         writer.writerows(zip(*texts, strict=True))
 
 
@@ -86,7 +90,7 @@ def read_rows(path: Path) -> Rows:
         ConfigError: it cannot be read, or has other columns.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8", errors=ENCODING_ERRORS) as file:
             names, *lines = [*csv.reader(file)] or [[]]
         if list(HEAD) != names[: len(HEAD)] or any(len(line) != len(names) for line in lines):
             raise ValueError(f"its columns must begin with {', '.join(HEAD)}")

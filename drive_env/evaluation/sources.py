@@ -7,6 +7,7 @@ only its own sources, and a source that cannot be read does not change the place
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from ..scenes import Scene, SceneSource, generate_scene
 from ..scenes.generate import GENERATORS
 from ..scenes.generate.parameters import fill_parameters
 from ..scenes.load import scenes_of
+from ..scenes.packaged import is_packaged
 from ..scenes.resolve import NAMES, files_of, find_source, is_generator, vehicle_count
 from ..scenes.validate import validate_scene
 
@@ -57,30 +59,51 @@ def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HE
         agents_per_world: of the worlds' config.
 
     Raises:
-        SceneError: a folder cannot be listed, an entry is not a generator's name, a path or a scene, or a parameter is
-            out of its range.
+        SceneError: a folder cannot be listed, an entry is not a generator's name, a path or a scene, one is listed
+            twice, or a parameter is out of its range.
         ConfigError: a seed is out of its range, or a generator does not have one of the parameters.
     """
     first_seed = checked_int("first_seed", first_seed, 0, SEED_LIMIT)
     seeds = checked_int("scene_count", seeds, 1, SEED_LIMIT - first_seed + 1)
     found: list[Source] = []
+    listed: set[Any] = set()
     given = scenes if isinstance(scenes, (list, tuple)) else [scenes]
     if not given:
         raise SceneError("scenes is an empty list; it must hold at least one scene")
     for one in given:
         if isinstance(one, Scene):
+            list_once(one.name, id(one), listed)
             found.append(Source(one.name, _checked(one)))
         elif isinstance(one, str) and is_generator(one):
+            list_once(one, one, listed)
             fill_parameters(one, GENERATORS[one].PARAMETERS, dict(parameters or {}))  # checks them before any is read
             count = vehicle_count(one, agents_per_world) if agents is None else agents
             found += [Source(f"{one}/{seed}", _generated(one, seed, count, parameters or {}))
                       for seed in range(first_seed, first_seed + seeds)]
         elif isinstance(one, str) or hasattr(one, "__fspath__"):
-            found += [Source(str(file), _file(file)) for file in files_of(one)]
+            for file in files_of(one):
+                list_once(str(file), file if is_packaged(file) else os.path.realpath(file), listed)
+                found.append(Source(str(file), _file(file)))
         else:
             raise SceneError(f"scenes holds {value_text(one)}; it must be one of {NAMES}, a path, a Scene, or a "
                              "list of these")
     return found
+
+
+def list_once(name: str, identity: Any, listed: set[Any]) -> None:
+    """Adds an entry of a list of scenes to those before it. A scene that were two would be two independent scenes in
+    intervals.
+
+    Args:
+        name: of the entry, for the message. identity: equal for equal entries. listed: the entries before.
+
+    Raises:
+        SceneError: it is one of them.
+    """
+    if identity in listed:
+        raise SceneError(f"scenes has {name!r} twice; each scene may be listed once, and `episodes` sets how often it "
+                         "is played")
+    listed.add(identity)
 
 
 def sample_of(sources: Sequence[Source], name: str, count: int | None, seed: int) -> list[Source]:

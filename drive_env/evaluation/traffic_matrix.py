@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..action_array import action_array
 from ..batch import Batch
 from ..errors import ConfigError
 from ..policies import Act, MakeAct, load_policy, policy_maker
@@ -87,7 +88,8 @@ class TrafficMatrix(Evaluator):
         The actions are in the form of `batch.actions`.
 
         Raises:
-            ConfigError: from the lane driver, if the vehicle model does not fit, or from the checkpoint.
+            ConfigError: from the lane driver, if the vehicle model does not fit, or from the checkpoint. The actions
+                raise an ActionError if those of the policy are wrong.
         """
         if condition not in ("lane", "checkpoint"):
             return make_act
@@ -99,7 +101,7 @@ class TrafficMatrix(Evaluator):
             def together(batch: Batch) -> np.ndarray:
                 actions = np.array(traffic(batch))
                 is_ego = self.measured(batch)
-                actions[is_ego] = np.asarray(act(batch))[is_ego]
+                actions[is_ego] = action_array(act(batch), batch.bound_actions)[is_ego]
                 return actions
 
             return together

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..action_array import action_array
 from ..batch import OUTCOMES, Batch
 from ..config import ConfigSource, checked_config
 from ..drivers.controls import hand_action
 from ..errors import CallError, ConfigError, checked_int
 from ..names import named_arguments
+from ..playing import actions_of
 from ..policies import Policy, config_or_trained, policy_maker, resolved
 from ..scenes import Scenes
 from .extra import need
@@ -117,7 +119,7 @@ def _driven(pygame, screen, batch: Batch, act, scene_view: SceneView, ended) -> 
             continue
 
         # A step of all agents; the policy is called in each, since it may have a memory.
-        actions = np.array(act(batch))
+        actions = np.array(action_array(actions_of(act, batch), batch.bound_actions))
         actions[agent] = hand_action(*controls.shares(dt_s), batch.config)
         steps += not batch.waits[agent]
         batch.step(actions)

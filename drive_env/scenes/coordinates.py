@@ -51,6 +51,15 @@ def bounded_float32(values_m, place):
     return values_m.astype(np.float32)
 
 
+def relative(raw_m, origin_m):
+    """Coordinates of a file relative to the origin, float64; NaN where they are not finite."""
+    # Convert finite values only: a signalling NaN would raise a floating-point flag.
+    values_m = np.full(raw_m.shape, np.nan)
+    np.copyto(values_m, raw_m, where=np.isfinite(raw_m))
+    values_m -= origin_m
+    return values_m
+
+
 def wrapped(heading_rad):
     """Angles wrapped to -pi .. pi; those in this range are unchanged, bit for bit."""
     beyond = (heading_rad < -math.pi) | (heading_rad >= math.pi)

@@ -9,6 +9,7 @@ from ..errors import SceneError
 from .generate import GENERATORS
 from .json_text import OtherJsonError
 from .readers import READERS, Reader
+from .readers.foreign import described_foreign
 from .readers.source import Source, read_source
 from .scene import Scene
 from .validate import validate_scene
@@ -22,8 +23,9 @@ def load_scene(path: str | os.PathLike) -> Scene:
     A file with the signature of a format is read as that format; any other file by every format without a signature.
 
     Raises:
-        SceneError: names the file and why it cannot be read, or for every format why the file is not of it; or how many
-            scenes the file holds, if that is not one. `resolve_scenes` returns all of them.
+        SceneError: names the file and why it cannot be read, what it is if that is a format that no reader reads, or
+            for every format why the file is not of it; or how many scenes the file holds, if that is not one.
+            `resolve_scenes` returns all of them.
     """
     if isinstance(path, str) and path in GENERATORS and not os.path.exists(path):
         raise SceneError(f"{path}: there is no file of this name, but a generator: generate_scene({path!r})")
@@ -53,8 +55,13 @@ def scenes_of(source: Source) -> Iterator[Scene]:
 
 def _opened(source: Source) -> tuple[Reader, Scene, Iterator[Scene]]:
     """The one reader that can read the source, its first scene, and the others."""
-    candidates = ([reader for reader in READERS if reader.has_signature and reader.has_signature(source.data)]
-                  or [reader for reader in READERS if reader.has_signature is None])
+    candidates = [reader for reader in READERS if reader.has_signature and reader.has_signature(source.data)]
+    if not candidates:
+        foreign = described_foreign(source.data)
+        if foreign is not None:
+            raise SceneError(f"{source.path}: {foreign}; formats that can be read are "
+                             + ", ".join(reader.format for reader in READERS))
+        candidates = [reader for reader in READERS if reader.has_signature is None]
     # Read the first scene by every candidate: only reading identifies a file without a signature.
     opened, reasons, is_foreign = [], {}, False
     for reader in candidates:

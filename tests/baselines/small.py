@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from baselines.config import EnvConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
+from baselines.config import EnvConfig, ExpertConfig, ModelConfig, PPOConfig, RunConfig, TrainConfig
+from baselines.experts import load_experts
 from baselines.policy.model import Policy
 from baselines.rollout.batches import open_batches, scenes_of
 from baselines.rollout.collector import Collector
@@ -46,12 +47,13 @@ def make_policy(batch, model=TINY, precision="float32", seed=1) -> Policy:
 
 
 def make_collector(env=BUSY, model=TINY, steps=16, precision="float32", seed=1, informed=False,
-                   **options) -> Collector:
+                   expert=ExpertConfig(), **options) -> Collector:
     """The trainer's own collector on the real env."""
     batches, device_buffers = open_batches(env, scenes_of(env), ALONE, seed, informed)
     policy = make_policy(batches[0], model, precision)
     torch.manual_seed(seed)
-    return Collector(batches, device_buffers, policy, steps, **options)
+    experts = load_experts(expert, batches, ALONE.device, policy)
+    return Collector(batches, device_buffers, policy, steps, experts=experts, **options)
 
 
 def clone(buffer):

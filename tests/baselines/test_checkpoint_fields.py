@@ -17,10 +17,10 @@ from baselines.tools.checkpoint import CheckpointError
 NULLABLE = {"scene_agents", "env_groups", "dt_s", "trial_steps", "agents_per_world", "goal_max_speed_mps",
             "goal_heading_tolerance_rad", "goal_reveal_s", "stopped_share_limit", "kv_heads", "gamma_trial",
             "target_kl", "torch_threads", "compile", "minutes", "final_entropy_weight", "start_from", "best_metric",
-            "evaluators", "evaluate_scenes", "reward_function", "wandb_project", "wandb_name"}
+            "evaluators", "evaluate_scenes", "reward_function", "wandb_project", "wandb_name", "policy"}
 """Fields of a config that may be null."""
 
-TEXT = {"folder", "device", "unit", "start_from", "best_metric", "evaluators", "reward_function"}
+TEXT = {"folder", "device", "unit", "start_from", "best_metric", "evaluators", "reward_function", "policy"}
 """Fields for which any text is valid."""
 
 FLAGS = {"action_mask", "draw_reward_weights", "reward_terms", "critic_observations", "detailed_metrics",

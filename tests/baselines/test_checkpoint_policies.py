@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import sys
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,12 +15,12 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from command import run
 from small import BUSY
 
-from baselines.adaptation.interventions import Blanked, Wiped, WipedAndBlanked
-from baselines.evaluate import ABLATIONS, policy_of
+from baselines.adaptation.interventions import Blanked, Exchanged, Wiped, WipedAndBlanked, of_another_episode
+from baselines.evaluate import ABLATIONS, policy_of, scene_settings
 from baselines.policy.runner import PolicyRunner
 from baselines.tools.checkpoint import load_policy
 from drive_env import ConfigError, MissingExtraError, generate_scene
-from drive_env.evaluation import Adaptation, MultiScenario, evaluator_of, load_result
+from drive_env.evaluation import Adaptation, MultiScenario, evaluator_of, load_result, merge
 from drive_env.policies import TrainedPolicy, resolved
 from drive_env.replay import record
 
@@ -81,6 +82,13 @@ def test_the_scenes_of_a_training_are_a_default_alone():
     assert chosen(type="behaviour_class").scenes[0] != "exits"
 
 
+def test_a_generator_that_a_training_lists_several_times_is_evaluated_once():
+    """A list may name it often to draw its scenes often; an evaluation plays each scene once."""
+    settings = scene_settings(replace(BUSY, scenes=("oval", "town", "oval")))
+    assert settings["scenes"] == ["oval", "town"]
+    assert len(evaluator_of("a", {"type": "multi_scenario", "scene_count": 2}, BUSY.drive, settings).sources()) == 4
+
+
 def test_a_checkpoint_that_does_not_fit_is_one_sentence(checkpoint, tmp_path):
     other = BUSY.drive.replace(observation={"partners": 4})
     with pytest.raises(ConfigError, match="than those of this batch, since observation.partners is 4 and was"):
@@ -126,3 +134,21 @@ def test_an_evaluator_plays_a_checkpoint_under_the_ablations_of_its_memory(check
     assert set(found.groups) == {"full", *ABLATIONS}
     last = [found.groups[group]["trial_1_score"].value for group in ("full", "wiped")]
     assert found.metrics["score_over_wiped"].value == pytest.approx(last[0] - last[1], abs=1e-9)
+
+
+def test_with_several_episodes_later_trials_are_played_with_the_memory_of_another_one(checkpoint, tmp_path):
+    """As by the interventions themselves, and by shards as a whole."""
+    settings = {**SCENES, "episodes": 2, "env": BUSY.drive.replace(hidden={"steering_gain": (0.5, 1.5)})}
+    evaluator = Adaptation("memory", settings)
+    found = evaluator.rollout(checkpoint)
+    assert set(found.groups) == {"full", *ABLATIONS, "redrawn"}
+    runner = PolicyRunner(load_policy(checkpoint)[0], torch.device("cpu"))
+    exchanged = replace(runner, intervene=partial(Exchanged, runner=runner, donors=of_another_episode))
+    assert found.groups["redrawn"] == MultiScenario("memory", settings).rollout(exchanged).metrics
+    rows = {group: found.rows["reward"][(found.rows["group"] == group) & (found.rows["trial"] == 1)]
+            for group in found.groups}
+    assert not np.array_equal(rows["redrawn"], rows["full"]) and not np.array_equal(rows["redrawn"], rows["wiped"])
+    first = [found.groups[group]["trial_0_length"] for group in ("full", "redrawn")]
+    assert first[0] == first[1]
+    parts = [evaluator.rollout(checkpoint, (shard, 2)) for shard in range(2)]
+    assert merge(parts).groups["redrawn"] == found.groups["redrawn"]

@@ -18,6 +18,7 @@ from baselines.adaptation.interventions import (
     WipedAndBlanked,
     ablations,
     by_trial,
+    of_another_episode,
     of_another_scene,
     of_the_same_scene,
 )
@@ -180,6 +181,21 @@ def test_pasts_are_those_of_the_first_episode_though_a_world_plays_on():
     assert max(map(len, seen.values())) == 2, "a world played a second episode, in the other scene"
     for (agent, trial), actions in seen.items():
         assert torch.equal(recorded.pasts[trial - 1].memory.previous_actions[agent], actions[0])
+
+
+def test_donors_of_another_episode_are_of_the_same_scene_in_any_order_of_worlds():
+    """An evaluator has the episodes of a scene one after the other, and the batch may list the scene once for each."""
+    first, second = SCENES[:2]
+    listed = [first, first, second, second, second, SCENES[2]]
+    for shift, wanted in ((0, [1, 0, 3, 4, 2, 5]), (2, [1, 2, 0, 3, 5, 4])):
+        with Batch(listed, num_worlds=6, config=DRIVE, threads=1, world_ids=np.arange(6) + shift) as batch:
+            found = of_another_episode(batch).numpy()  # a policy is made for a batch before its reset
+            donors = batch.world_of_agent[found].reshape(6, -1)
+            assert donors[:, 0].tolist() == wanted and (donors == donors[:, :1]).all()
+            assert (found.reshape(6, -1) % batch.agents_per_world == np.arange(batch.agents_per_world)).all()
+            batch.reset()
+            scenes = batch.scene_index[batch.world_of_agent]
+            assert all(batch.scenes[one] is batch.scenes[other] for one, other in zip(scenes, scenes[found]))
 
 
 def test_donors_are_of_another_scene_or_of_another_world_of_the_same():

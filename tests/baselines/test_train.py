@@ -98,8 +98,8 @@ def test_figures_of_single_trials_are_logged_where_an_episode_has_several(run, t
     assert (logged(result.lines), logged(one.lines)) == (names, set())
 
 
-WITH_PARTNERS = {"partner_steps", "partner_steps_per_s"}
-"""Metrics that only a run with partners has (test_partners.py)."""
+WITH_OTHERS = {"partner_steps", "partner_steps_per_s", "expert_drives_share", "labelled_share"}
+"""Metrics that only a run with partners or an expert has (test_partners.py, test_expert.py)."""
 
 
 def test_the_table_of_the_docs_has_the_metrics_of_an_update(run):
@@ -112,7 +112,7 @@ def test_the_table_of_the_docs_has_the_metrics_of_an_update(run):
     matches = {name: {pattern for pattern in patterns if re.fullmatch(pattern, name)}
                for name in update.keys() - evaluation.keys()}
     assert all(len(found) == 1 for found in matches.values()), matches
-    assert set().union(*matches.values()) == patterns - WITH_PARTNERS
+    assert set().union(*matches.values()) == patterns - WITH_OTHERS
 
 
 @pytest.mark.parametrize("trials, model, warns", [

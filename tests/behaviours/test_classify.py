@@ -1,12 +1,15 @@
 """Which classes are there, and what do they find in scenes without one, and in real logs?"""
 
+import copy
+import dataclasses
+
 import numpy as np
 import pytest
 from samples import sample
 from staged_tracks import Moving, scene_of, shows, straight, times
 
 from drive_env import generate_scene, load_scene
-from drive_env.behaviours import BEHAVIOURS, classify
+from drive_env.behaviours import BEHAVIOURS, behaviour_scenes, classify
 from drive_env.behaviours.tracks import Path, tracks_of
 from drive_env.errors import SceneError
 
@@ -49,13 +52,55 @@ def test_what_is_no_scene_is_refused():
 # ---- tracks ----
 
 
-def test_a_log_with_gaps_is_several_tracks_and_short_ones_are_none():
-    car = straight(10.0, 10.0)
-    scene = scene_of([LANE], [car, straight(10.0, 0.8, y_m=9.0)])
-    scene.objects.valid[40:45, 0] = False
+def hide(scene, frames, index=0):
+    """Takes an object out of frames of a log."""
+    scene.objects.valid[frames, index] = False
     for name in ("x_m", "y_m", "heading_rad", "vx_mps", "vy_mps"):
-        getattr(scene.objects, name)[40:45, 0] = 0.0
-    assert [(track.object, track.first, len(track)) for track in tracks_of(scene)] == [(0, 0, 40), (0, 45, 56)]
+        getattr(scene.objects, name)[frames, index] = 0.0
+    return scene
+
+
+def test_a_log_with_long_gaps_is_several_tracks_and_short_ones_are_none():
+    scene = scene_of([LANE], [straight(10.0, 10.0), straight(10.0, 0.8, y_m=9.0)])
+    for frames, expected in ((slice(40, 60), [(0, 0, 101)]), (slice(40, 61), [(0, 0, 40), (0, 61, 40)])):
+        hide(scene, frames)
+        assert [(track.object, track.first, len(track)) for track in tracks_of(scene)] == expected
+
+
+def test_in_a_short_gap_a_vehicle_goes_on_along_its_arc_with_changing_speed():
+    """On a circle of 20 m, from 5 to 10 m/s, over 11 s and two gaps of 1 s."""
+    time_s = times(11.0)
+    angle = (5.0 * time_s + 0.5 * (5.0 / 11.0) * time_s**2) / 20.0
+    car = Moving(20 * np.cos(angle), 20 * np.sin(angle), np.pi / 2)
+    whole, = tracks_of(scene_of([LANE], [car]))
+    track, = tracks_of(hide(hide(scene_of([LANE], [car]), slice(30, 40)), slice(80, 90)))
+    assert np.abs(track.xy_m - whole.xy_m).max() < 0.02
+    assert np.abs(track.heading_rad - whole.heading_rad).max() < 0.02
+    assert np.abs(track.speed_mps - whole.speed_mps).max() < 0.05
+    shown = np.r_[0:30, 40:80, 90:111]
+    assert (track.xy_m[shown] == whole.xy_m[shown]).all(), "what is in the log stays"
+
+
+@pytest.mark.parametrize("jump_m, heading_rad, parts", [(0.0, 0.0, 1), (2.0, 0.0, 1), (4.0, 0.0, 2), (0.0, 1.2, 2)])
+def test_a_vehicle_that_is_elsewhere_after_a_gap_is_another_track(jump_m, heading_rad, parts):
+    """Over 1.1 s; 2.5 m/s are 2.75 m."""
+    car = straight(10.0, 10.0)
+    car.y_m = car.y_m + jump_m * (np.arange(101) >= 50)
+    car.heading_rad[50:] = heading_rad
+    if heading_rad:  # so slow that the velocities alone would do
+        car.x_m, car.vx_mps = 0.05 * car.x_m, 0.05 * car.vx_mps
+    assert len(tracks_of(hide(scene_of([LANE], [car]), slice(40, 50)))) == parts
+
+
+@pytest.mark.parametrize("name", ["lane_change", "roundabout", "traffic_light", "overtaking"])
+def test_a_behaviour_is_found_in_a_log_with_gaps(name):
+    """Each object is missing for 0.8 s of every 3 s."""
+    for scene in behaviour_scenes(name, range(2)):
+        scene = dataclasses.replace(scene, objects=copy.deepcopy(scene.objects))
+        for index in range(scene.objects.count):
+            for first in range(4 + 5 * index % 20, scene.objects.frame_count - 10, 30):
+                hide(scene, slice(first, first + 8), index)
+        assert scene.sdc in classify(scene)[name]
 
 
 def test_a_heading_goes_on_beyond_a_half_turn_and_reverse_is_negative():

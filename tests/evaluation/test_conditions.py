@@ -5,14 +5,15 @@ import pytest
 
 from drive_env import Batch, ConfigError, DriveConfig
 from drive_env.behaviours import BEHAVIOURS, behaviour_scenes
-from drive_env.evaluation import BehaviourClass, HumanReplay, Robustness, TrafficMatrix, evaluator_of, merge
+from drive_env.evaluation import (
+    BehaviourClass, HumanReplay, MultiScenario, Robustness, TrafficMatrix, evaluator_of, merge)
 from drive_env.evaluation import behaviour_class as behaviour_module
 from drive_env.evaluation import traffic_matrix
 from drive_env.evaluation.figures import figures_of
 from drive_env.evaluation.metrics import quantities_of
 from drive_env.evaluation.result import sha256_of
 from drive_env.evaluation.robustness import LEVELS
-from drive_env.policies import TrainedPolicy, policy_maker
+from drive_env.policies import TrainedPolicy, load_policy, policy_maker
 
 SMALL = {"scenes": ("intersection",), "scene_count": 3, "scene_agents": 4, "env": {"trial_steps": 60}}
 
@@ -169,6 +170,29 @@ def test_every_level_is_played_in_the_same_worlds():
     assert found.coverage.played == 3 * len(worlds) and not found.failures
 
 
+def test_a_hidden_gain_differs_from_vehicle_to_vehicle_and_is_what_a_batch_with_it_draws():
+    """Full throttle: with a gain of 0.5 to 1.5 each vehicle comes as far as its own gain lets it."""
+    ignore = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
+    config = {**SMALL, "env": {"trial_steps": 10, **ignore}}
+    full = lambda batch: np.full(batch.num_agents, 90)
+    found = Robustness("robust", config).rollout(full)
+    drawn = MultiScenario("drawn", {**config, "env": {**config["env"], "hidden": {"throttle_gain": (0.5, 1.5)}}})
+    of_group = found.rows["group"] == "throttle_gain=0.5"
+    assert found.rows["distance_m"][of_group].tolist() == drawn.rollout(full).rows["distance_m"].tolist()
+    ratio = found.rows["distance_m"][of_group] / found.rows["distance_m"][found.rows["group"] == "clean"]
+    assert ratio.min() < 0.98 and ratio.max() > 1.02 and "area_throttle_gain" in found.metrics
+
+
+def test_a_packaged_policy_is_traffic():
+    """Among traffic of its own kind, a policy drives as it does where it drives all agents."""
+    policy = load_policy("generalist")
+    settings = {"type": "traffic_matrix", "scenes": ["intersection"], "scene_count": 1, "scene_agents": 3,
+                "env": {"trial_steps": 30}, "eval": {"checkpoint": "generalist"}}
+    found = evaluator_of("matrix", settings, policy.config).rollout(policy)
+    one, other = (found.rows["distance_m"][found.rows["group"] == group] for group in ("checkpoint", "self"))
+    assert one.tobytes() == other.tobytes() and one[0] > 1.0
+
+
 def test_the_area_is_that_of_trapezoids_from_no_disturbance_to_the_highest_level():
     """Mean scores 1, 0.5 and 0 at levels 0, 0.5 and 2: (0.5 * 0.75 + 1.5 * 0.25) / 2 = 0.375."""
     groups = ["clean"] * 2 + ["noise=0.5"] * 2 + ["noise=2"] * 2
@@ -189,9 +213,10 @@ def test_a_level_that_the_config_does_not_allow_is_a_failure_and_the_others_are_
         "partner_blindness=0.5", "partner_blindness=1", "partner_position_noise_m=0.5", "partner_position_noise_m=1",
         "partner_position_noise_m=2", "partner_dropout=0.25", "partner_dropout=0.5"]
     assert "with observation.partners 0 it must be 0" in found.failures[0].error
+    gains = {f"{name}_gain={level}" for name in ("steering", "throttle", "brake") for level in (0.25, 0.5)}
     assert set(found.groups) == {"clean", "phantom_braking=0.5", "phantom_braking=1", "action_delay_steps=1",
-                                 "action_delay_steps=2", "action_delay_steps=4"}
-    assert found.coverage.expected == 3 * (1 + 2 + 2 + 3 + 3 + 2) and found.coverage.played == 3 * (1 + 2 + 3)
+                                 "action_delay_steps=2", "action_delay_steps=4", *gains}
+    assert found.coverage.expected == 3 * (1 + 2 + 2 + 3 + 6 + 3 + 2) and found.coverage.played == 3 * (1 + 2 + 3 + 6)
     assert not found.coverage.complete
 
 

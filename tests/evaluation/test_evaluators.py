@@ -11,11 +11,13 @@ import pytest
 from schema import problems
 from still_town import still_town
 
-from drive_env import ActionError, Batch, ConfigError, DriveConfig, SceneError, generate_scene, save_scene
+from drive_env import ActionError, Batch, CallError, ConfigError, DriveConfig, SceneError, generate_scene, save_scene
 from drive_env.behaviours import behaviour_scenes
 from drive_env.evaluation import (
-    EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, Source, load_result, merge)
+    EvalResult, Evaluator, EvaluatorConfig, HumanReplay, MultiScenario, Probe, Source, TrafficMatrix, load_result,
+    merge)
 from drive_env.evaluation import episodes as episodes_module
+from drive_env.evaluation.config import evaluator_of
 from drive_env.evaluation.result import settings_that_differ, sha256_of
 from drive_env.evaluation.sources import part_of, sample_of, sources_of
 from drive_env.policies import policy_maker
@@ -91,6 +93,42 @@ def test_steps_of_a_world_that_is_through_are_not_counted():
     assert len(set(steps)) > 1 and found.agent_steps == found.rows["trial_length"].sum()
 
 
+def test_an_episode_is_stalled_after_three_times_the_steps_of_its_trials():
+    """Of a world whose trials never end as far as the loop can see: 2 trials of 7 steps each."""
+    class Hidden(Probe):
+        steps = 0
+
+        def __init__(self, batch):
+            self.batch = batch
+
+        def after_step(self, playing):
+            Hidden.steps += 1
+            self.batch.trial_ended[:] = False
+
+    class Endless(MultiScenario):
+        def probe(self, batch):
+            return Hidden(batch)
+
+    ignore = {"on_goal": "ignore", "on_collision": "ignore", "on_offroad": "ignore"}
+    config = {**SMALL, "scene_count": 1, "env": {"trial_steps": 7, "max_trials": 2, **ignore}}
+    found = Endless("endless", config).rollout("constant")
+    assert Hidden.steps == 3 * 2 * 7
+    assert found.coverage.to_dict() == {"expected": 1, "played": 0, "unique_scenes": 0, "stalled": 1,
+                                        "complete": False}
+
+
+@pytest.mark.parametrize("does", ["step", "reset"])
+def test_a_policy_that_moves_the_batch_itself_is_an_error(does):
+    """The steps that it made were once missing from the comfort of a trial; after its resets no episode ended."""
+    def act(batch):
+        actions = np.full(batch.num_agents, 45)
+        batch.step(actions) if does == "step" else batch.reset()
+        return actions
+
+    with pytest.raises(CallError, match="the policy has stepped or reset the batch; it must only return the actions"):
+        small().rollout(act)
+
+
 def test_an_episode_that_never_ends_is_counted_as_stalled(monkeypatch):
     """A guard that no world of this env can reach, so it is lowered: half of the steps of the trials."""
     monkeypatch.setattr(episodes_module, "STALL_FACTOR", 0.5)
@@ -163,6 +201,20 @@ def folder(tmp_path):
     return tmp_path
 
 
+def test_a_scene_that_is_listed_twice_is_an_error(folder):
+    """It once counted as two independent scenes, so that intervals were too narrow."""
+    town = generate_scene("town", seed=1, agents=2)
+    (folder / "link.drv").symlink_to(folder / "a.drv")
+    for scenes, name in ((["intersection", "oval", "intersection"], "intersection"), ([town, town], "town/1"),
+                         ([str(folder / "a.drv"), folder / "a.drv"], "a.drv"), (["example_log"] * 2, "example_log"),
+                         ([str(folder / "d.drv"), str(folder / "link.drv"), str(folder / "a.drv")], "a.drv")):
+        with pytest.raises(SceneError, match=f"scenes has '.*{name}' twice; each scene may be listed once, and `episo"):
+            MultiScenario("twice", {"scenes": scenes}).rollout("constant")
+    twin = dataclasses.replace(town)  # another scene, whatever its name
+    twins = MultiScenario("twins", {"scenes": [town, twin], "env": {"trial_steps": 5}}).rollout("constant")
+    assert twins.coverage.played == twins.coverage.unique_scenes == 2
+
+
 def test_a_scene_that_cannot_be_played_is_not_covered_and_leaves_the_others_as_they_are(folder):
     config = {"scenes": str(folder), "env": {"trial_steps": 20}}
     found = MultiScenario("files", config).rollout("random")
@@ -190,6 +242,22 @@ def test_an_error_of_the_policy_is_no_failure_of_a_scene():
         small().rollout(lambda batch: np.zeros(3, np.int64))
     with pytest.raises(ConfigError, match="scene intersection/10000000 has no logs"):
         small().rollout("replay")
+
+
+@pytest.mark.parametrize("actions, sentence", [
+    (lambda count: np.zeros(3, np.int64), r"actions have shape \(3,\); they must be an array of shape \(6,\)"),
+    (lambda count: [[1], [2, 3]] * (count // 2) + [1] * (count % 2), "actions are ragged"),
+    (lambda count: np.full(count, 45.5), "actions have dtype float64; it must be an integer type"),
+    (lambda count: None, "actions are None")])
+def test_wrong_actions_are_the_same_sentence_beside_traffic_and_where_episodes_are_shown(actions, sentence, tmp_path):
+    """A fraction of an action was once cut off where the ego drives among the lane driver. Only such a batch, of six
+    agents, gets wrong actions here."""
+    act = lambda batch: actions(6) if batch.num_agents == 6 else np.full(batch.num_agents, 45)
+    config = {**SMALL, "scene_count": 2, "scene_agents": 3}
+    shown = {"render": True, "render_scenes": 1, "render_steps": 9}
+    for evaluator in (TrafficMatrix("matrix", config), MultiScenario("shown", {**config, **shown})):
+        with pytest.raises(ActionError, match=sentence):
+            evaluator.rollout(act, out=tmp_path / "result.json")
 
 
 # ---- shards and files ----
@@ -231,6 +299,47 @@ def test_results_that_do_not_fit_are_not_merged():
         with pytest.raises(ConfigError, match=sentence):
             merge(parts)
     assert not merge([one]).coverage.complete and merge([one, other]).coverage.complete
+
+
+def test_results_of_another_version_are_not_merged_and_a_merged_one_keeps_where_it_was_made(tmp_path):
+    """Of another version, an episode may be another one; the processor is that of the planning times."""
+    for shard in range(2):
+        small().rollout("random", shard=(shard, 2)).save(tmp_path / f"{shard}.json")
+    about = json.loads((tmp_path / "1.json").read_text())
+
+    def merged_with(package, machine):
+        (tmp_path / "1.json").write_text(json.dumps(about | {"package": about["package"] | package} | machine))
+        return merge(load_result(tmp_path / f"{shard}.json") for shard in range(2))
+
+    for change, sentence in (({"version": "0.0.0"}, "the version of drive-env is '0.0.0' in one result and"),
+                             ({"git": "abc"}, "the commit of drive-env is 'abc' in one result and")):
+        if about["package"][next(iter(change))] is not None:
+            with pytest.raises(ConfigError, match=sentence):
+                merged_with(change, {})
+    found = merged_with({}, {"machine": {"cpu": "another one"}}).to_dict()
+    assert found["machine"]["cpu"] == f"{about['machine']['cpu']}; another one"
+    assert found["package"] == about["package"]
+
+
+@pytest.mark.parametrize("results", [3, [3], {"a": 1}, [None]])
+def test_what_is_no_result_is_not_merged(results):
+    with pytest.raises(ConfigError, match="results is .*; it must hold an EvalResult or more"):
+        merge(results)
+    with pytest.raises(ConfigError, match="results is .*; it must hold an EvalResult or more"):
+        merge(small(scene_count=1).rollout("constant"))
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    ({"checkpoint": "abc"}, "checkpoint is 'abc'; it must have path, sha256, update and steps, or be None"),
+    ({"checkpoint": {"path": "a"}}, "checkpoint is .*; it must have path, sha256, update and steps"),
+    ({"checkpoint": {"path": "a", "sha256": None, "update": 0, "steps": 0}}, "sha256 of checkpoint is None; it must"),
+    ({"checkpoint": {"path": "a", "sha256": "b", "update": -1, "steps": 0}}, "update of checkpoint is -1; it must"),
+    ({"policy_name": 3}, "policy_name is 3; it must be a text or None"),
+    ({"update": -1}, "update is -1; it must be a whole number from 0")])
+def test_what_a_result_could_not_store_is_one_sentence_before_anything_is_played(arguments, sentence, monkeypatch):
+    monkeypatch.setattr(MultiScenario, "sources", None)
+    with pytest.raises(ConfigError, match=sentence):
+        small().rollout("random", **arguments)
 
 
 def test_settings_that_differ_are_named_by_their_dotted_names():
@@ -302,7 +411,17 @@ def test_rows_that_were_cut_short_or_are_of_another_result_are_not_read(tmp_path
 @pytest.mark.parametrize("change, sentence", [
     (lambda data: data["coverage"].update(played="1"), "played is '1', which has another type"),
     (lambda data: data.update(agent_steps=None), "agent_steps is None, which has another type"),
-    (lambda data: data["seconds"].update(total="1"), "seconds is .*, which has another type"),
+    (lambda data: data["coverage"].update(played=True), "played is True, which has another type"),
+    (lambda data: data["coverage"].update(played=2), "its coverage has 2 played episodes of 1 expected ones"),
+    (lambda data: data["coverage"].update(more=2), "coverage has 'more', which is unknown"),
+    (lambda data: data["seconds"].update(total="1"), "seconds is .*; it must have the numbers total, play, policy"),
+    (lambda data: data["seconds"].pop("play"), "seconds is .*; it must have the numbers total, play, policy, render"),
+    (lambda data: data["seconds"].update(play=float("nan")), "it has the number NaN"),
+    (lambda data: data.update(failures=[{"scene": 1, "error": ""}]), "scene is 1, which has another type"),
+    (lambda data: data.update(renders="a"), "renders is 'a', which has another type"),
+    (lambda data: data.update(episodes_csv="../a.csv"), "episodes_csv is '../a.csv'; it must be the name of a file"),
+    (lambda data: data["shard"].update(count=0), "the number of shards is 0; it must be 1 or more"),
+    (lambda data: data["shard"].update(played=[1]), r"its shards are \[1\]; they must be different ones from 0 to 0"),
     (lambda data: data["shard"].update(played=["0"]), "shard is '0', which has another type"),
     (lambda data: data["config"].update(seed=3), "config_sha256 is not the hash of its config")])
 def test_a_result_with_changed_entries_is_one_sentence(change, sentence, tmp_path):
@@ -335,6 +454,16 @@ def test_a_sample_depends_on_the_name_and_the_seed_alone():
     assert drawn("a", 0, None) == [source.name for source in sources]
     with pytest.raises(ConfigError, match="sample is 21; it must be a whole number from 1 to 20"):
         drawn("a", 0, 21)
+
+
+def test_a_sample_of_an_evaluator_is_the_same_in_every_shard_and_beside_any_other_evaluator():
+    config = {**SMALL, "scene_count": 30, "sample": 4, "env": {"trial_steps": 5}}
+    whole = MultiScenario("few", config).rollout("constant")
+    sources = {source.name for source in sample_of(sources_of("intersection", seeds=30), "few", 4, 0)}
+    assert set(whole.rows["source"]) == sources and len(sources) == 4
+    assert set(MultiScenario("other", config).rollout("constant").rows["source"]) != sources
+    parts = [MultiScenario("few", config).rollout("constant", shard=(shard, 2)) for shard in range(2)]
+    assert same_figures(merge(parts), whole)
 
 
 def test_the_hash_of_a_config_is_that_of_its_canonical_json():
@@ -457,6 +586,29 @@ def test_without_an_sdc_each_vehicle_is_driven_in_turn(logged):
     assert (~of_first).sum() == 1 and found.coverage.unique_scenes == 2
     each = HumanReplay("logs", {**config, "options": {"vehicles": "each"}}).rollout("constant")
     assert len(each.rows["world"]) == sum(map(len, drivable.values()))
+
+
+def test_trials_are_those_of_the_training_and_the_others_begin_their_logs_again_in_each(logged):
+    evaluator = evaluator_of("logs", {"type": "human_replay", "scenes": [logged[0]], "env": {"trial_steps": 12}},
+                             DriveConfig(max_trials=3, disturbances={"phantom_braking": 0.5}))
+    assert evaluator.env.max_trials == 3
+    found, objects = evaluator.rollout("lane"), logged[0].objects
+    assert sorted(found.rows["trial"].tolist()) == [0, 1, 2] and "ada_delta_trial_2_minus_0" in found.metrics
+    batch, act = evaluator.open_episode("lane", 0)
+    with batch:
+        batch.reset()
+        starts = [batch.vehicles(0)]
+        while len(starts) < 3:
+            batch.step(act(batch))
+            if batch.trial_ended[0]:
+                moved = batch.vehicles(0)
+                batch.step(act(batch))  # the restart
+                starts.append(batch.vehicles(0))
+        in_order = batch.roles[0].objects  # the agents, then all others
+    others = [place for place in range(1, len(in_order)) if moved["x_m"][place] != starts[0]["x_m"][place]]
+    assert others and in_order[0] == logged[0].sdc
+    for start in starts:
+        assert start["x_m"].tolist() == objects.x_m[0, in_order].tolist()
 
 
 def test_a_scene_without_a_log_is_a_failure(logged):

@@ -1,6 +1,7 @@
 """Is the hardness of a scene the mean over results of what its scores lack, and are hard scenes hard?"""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -86,6 +87,22 @@ def test_hard_scenes_of_files_and_classes_are_read_again(tmp_path):
         hard_scenes(2, tmp_path / "hard.json")
 
 
+def test_a_scene_is_found_again_whatever_the_name_of_its_file(tmp_path):
+    """Names with control characters were once stored as escapes, under which there is no file."""
+    names = ["a b.drv", "\u00fcn\u00ef.c\u00f4de.drv", "\u65e5\u672c.drv", "'q', \"r\".drv", "-dash.drv", " lead.drv"]
+    if os.name == "posix":
+        names += ["new\nline.drv", "cr\rtab\t.drv", "soft\u00ad.drv", "no utf-8 \udcff.drv"]
+    for seed, name in enumerate(names):
+        save_scene(generate_scene("town", seed=seed, agents=1), tmp_path / name)
+    found = MultiScenario("names", {"scenes": str(tmp_path), "env": {"trial_steps": 2}}).rollout("constant")
+    found.save(tmp_path / "result.json")
+    read = load_result(tmp_path / "result.json")
+    assert read.rows["source"].tolist() == found.rows["source"].tolist() and read.coverage.played == len(names)
+    save_hardness(scene_hardness([read]), tmp_path / "hard.json")
+    assert {scene.name for scene in hard_scenes(len(names), tmp_path / "hard.json")} == {
+        f"town/{seed}" for seed in range(len(names))}
+
+
 def test_a_policy_is_worse_on_hard_scenes_than_on_all_with_other_seeds_of_the_episodes():
     """Actuators that differ from car to car are drawn anew for every episode."""
     env = {"trial_steps": 120, "hidden": {"steering_gain": (0.6, 1.4), "throttle_gain": (0.6, 1.4)}}
@@ -131,6 +148,18 @@ def test_a_count_that_the_list_does_not_have_is_one_sentence(path):
     with pytest.raises(ConfigError, match="results is empty; it must hold at least one result"):
         scene_hardness([])
     assert json.loads(path.read_text())["schema"] == 1
+    with pytest.raises(ConfigError, match="nowhere.json: the hardness of scenes cannot be read: No such file or direc"):
+        hard_scenes(1, path.with_name("nowhere.json"))
+
+
+def test_results_without_a_trial_have_no_hardness(tmp_path):
+    """Of a shard with no scene; the command once wrote an empty list."""
+    MultiScenario("crossing", {**CROSSING, "scene_count": 1}).rollout("constant", (1, 2)).save(tmp_path / "1.json")
+    with pytest.raises(ConfigError, match="the results have no trial, so no scene has a hardness"):
+        run("hardness", str(tmp_path / "1.json"), "--out", str(tmp_path / "hard.json"))
+    assert not (tmp_path / "hard.json").exists()
+    with pytest.raises(ConfigError, match="results is 3; it must hold an EvalResult or more"):
+        scene_hardness(3)
 
 
 @pytest.mark.parametrize("load", [load_hardness, load_result])

@@ -23,6 +23,11 @@ class Broken(MultiScenario):
         raise ZeroDivisionError("of the evaluator")
 
 
+class Exiting(MultiScenario):
+    def rollout(self, *arguments, **options):
+        raise SystemExit("of the evaluator")
+
+
 def command_of(text):
     """A command that runs Python code with the paths of checkpoint and result as arguments."""
     return lambda checkpoint, evaluator, out: [sys.executable, "-c", text, str(checkpoint), str(out)]
@@ -48,6 +53,22 @@ def test_a_failure_is_printed_and_counted_and_the_others_go_on(tmp_path):
     line = one[1].line()
     assert line["failure"] == "ZeroDivisionError: of the evaluator" and "in rollout" in line["traceback"]
     assert sorted(path.name for path in (tmp_path / "results").glob("*.json")) == ["a.json", "c.json"]
+
+
+def test_an_evaluator_that_ends_the_process_is_a_failure_and_an_interrupt_is_none():
+    """The first would end the training without a word; the second is meant to end it."""
+    printed = []
+    manager = EvalManager([Exiting("a", {**SMALL, "interval": 1}), evaluator("b", interval=1)], report=printed.append)
+    found = list(manager.maybe_run(1, "constant"))
+    assert found[0].error == "SystemExit: of the evaluator" and len(printed) == 1 and found[1].result is not None
+
+    def interrupted(batch):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(manager.maybe_run(2, interrupted))
+    with pytest.raises(ConfigError, match="evaluators holds 3; it must hold evaluators"):
+        EvalManager([3])
 
 
 def test_a_line_has_every_figure_with_its_rows_and_its_interval(tmp_path):

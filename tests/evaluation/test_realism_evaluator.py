@@ -129,6 +129,15 @@ def test_without_an_sdc_and_tracks_to_predict_all_agents_are_evaluated(logged):
     assert len(evaluated(named, "constant").rows["world"]) == 4 * scene.objects.valid[10, [0, 2]].sum()
 
 
+def test_the_first_of_several_trials_is_compared(logged):
+    """A policy that was trained on several trials observes how many there are."""
+    one, several = (Realism("rollouts", {"scenes": logged, "episodes": 4, "env": {"max_trials": trials}}).rollout(
+        lambda batch: np.where(batch.trial_index > 0, 0, 45)) for trials in (1, 3))
+    assert len(several.rows["world"]) == 3 * len(one.rows["world"])
+    for name in VALUES:
+        assert several.metrics[name] == one.metrics[name], name
+
+
 def test_shards_merge_to_the_same_values(logged):
     evaluator = Realism("rollouts", {"scenes": logged, **FEW})
     whole = evaluator.rollout("random")
@@ -263,6 +272,6 @@ def test_an_option_out_of_its_range_is_one_sentence(config, sentence):
 
 
 def test_a_setting_that_would_end_a_rollout_early_is_an_error():
-    for field, value in (("on_collision", "remove"), ("trial_steps", 40), ("max_trials", 2), ("dt_s", 0.2)):
+    for field, value in (("on_collision", "remove"), ("trial_steps", 40), ("dt_s", 0.2)):
         with pytest.raises(ConfigError, match=f"env.{field} of eval.rollouts is .* of type 'realism' sets it to"):
             evaluator_of("rollouts", {"type": "realism", "env": {field: value}})

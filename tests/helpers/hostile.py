@@ -23,8 +23,11 @@ NAME = "hostile file"
 
 READ_AS = r"(read as [^:]+: |no known format fits; those that can be read are [^(]+\()?(scene '[^']*': )?"
 PLACE = re.compile(
-    READ_AS + r"(byte \d|line \d+, column \d|(object|road) \d|(objects|roads|metadata|tl_states|name|scenario_id)\b"
-    r"|the document|\[|its roads have|it has \d+ bytes|it ends within|it cannot be decompressed)")
+    READ_AS + r"(byte \d|line \d+, column \d|(object|road|traffic control|object of the map) \d"
+    r"|(objects|roads|metadata|tl_states|name|scenario_id)\b"
+    r"|(lanelet|obstacle|planning problem|traffic light|traffic sign) -?\d|(lanelets|obstacles): "
+    r"|the document|\[|its roads have|it has \d+ bytes|it ends within|it cannot be decompressed"
+    r"|it is (an? |text that begins |JSON, but ))")
 """A reason begins with the place of the fault, which may be the file as a whole."""
 
 FILE_SECONDS = 20.0

@@ -15,7 +15,7 @@ os.environ["SDL_VIDEODRIVER"] = os.environ["SDL_AUDIODRIVER"] = "dummy"
 import pygame
 from command import run
 
-from drive_env import Batch, CallError, ConfigError, DriveConfig, MissingExtraError, generate_scene
+from drive_env import ActionError, Batch, CallError, ConfigError, DriveConfig, MissingExtraError, generate_scene
 from drive_env.drivers import LaneDriver
 from drive_env.render import SceneView, drive
 from drive_env.render.hand_controls import HandControls
@@ -104,6 +104,13 @@ def test_the_policy_drives_all_others_as_if_it_drove_all(fast):
             actions[0] = 0.0
             batch.step(actions)
     assert len(states) == 20
+
+
+def test_wrong_actions_of_the_policy_of_the_others_are_one_sentence(fast):
+    """Too few of them were once an `IndexError`."""
+    fast.update({20: ESCAPE})
+    with pytest.raises(ActionError, match=r"actions have shape \(1,\); they must be an array of shape \(3,\)"):
+        drive(generate_scene("town", seed=1, agents=3), policy=lambda batch: [45], agent=2, **SMALL)
 
 
 def test_space_brakes_also_while_accelerating(fast):

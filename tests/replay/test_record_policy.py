@@ -67,13 +67,14 @@ def test_a_wrong_argument_is_a_sentence(arguments, sentence):
         record(generate_scene("intersection", agents=2), **arguments)
 
 
-def test_a_policy_that_resets_the_batch_is_an_error():
-    """Its trial would never end."""
+@pytest.mark.parametrize("does", ["step", "reset"])
+def test_a_policy_that_moves_the_batch_itself_is_an_error(does):
+    """Its own steps were not in the page; with its resets, a trial would never end."""
     def act(batch):
-        batch.reset()
+        batch.step(batch.actions) if does == "step" else batch.reset()
         return batch.actions
 
-    with pytest.raises(CallError, match="^trial 1 has not ended after its 5 steps; the policy must not reset the b"):
+    with pytest.raises(CallError, match="^the policy has stepped or reset the batch; it must only return the actions"):
         record("town", act, {"trial_steps": 4, "agents_per_world": 1})
 
 

@@ -102,12 +102,12 @@ def test_another_type_than_a_path_is_refused(path):
     assert "it must be a str" in refusal(path)
 
 
-@pytest.mark.parametrize("content", [b"[]", b"\x89PNG\r\n\x1a\n" + bytes(100), bytes(500), b"\xff" * 500])
+@pytest.mark.parametrize("content", [b"[]", b"\x8aPNG\r\n\x1a\n" + bytes(100), bytes(500), b"\xff" * 500])
 def test_unknown_content_is_refused_with_the_reason_of_every_format(tmp_path, content):
     path = Path(tmp_path / "unknown")
     path.write_bytes(content)
     words = refusal(path)
-    assert words.startswith(f"{path}: no known format fits; those that can be read are PufferDrive .bin, early layout ")
+    assert words.startswith(f"{path}: no known format fits; those that can be read are PufferDrive .bin (")
     assert all(f"{reader.format} (it lacks {reader.signature})" in words for reader in READERS[:2])
 
 

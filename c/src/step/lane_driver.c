@@ -21,8 +21,9 @@
  * car weave; above 20 m, it cuts bends. */
 static const float aim_s = 0.6f, nearest_aim_m = 4.0f, farthest_aim_m = 20.0f;
 /* Steering bins are coarse where a step with one of them turns by more than this, as at more than 14 m/s: the aim is
- * nearer then, so that one bin corrects a small error. */
-static const float coarse_turn_rad = 0.05f, coarse_aim_m = 8.0f;
+ * nearer then, so that one bin corrects a small error. While an agent changes lanes they are coarse from 8 m/s on: a
+ * slope flatter than planned leads it too near to what stands on the lane that it leaves. */
+static const float coarse_turn_rad = 0.05f, coarse_change_rad = 0.03f, coarse_aim_m = 8.0f;
 /* Vehicles that will not drive on are passed on the left: lateral gap, and length of the ramp by which the path gets
  * there. */
 static const float passing_gap_m = 0.6f, passing_ramp_m = 10.0f;
@@ -144,6 +145,11 @@ static void shift_to_place(const drv_world *world, drv_paths *window, int32_t st
     shift_window(window, start, shift_m);
 }
 
+/* Whether an agent is on its way to another lane. */
+static bool is_between_lanes(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
+    return drv_changes_path(driver, world, agent) && fabsf(driver->driven[agent].left_m) > aligned_m;
+}
+
 /* Fills in the window of an agent, from the point of its path at or behind it on; returns the agent's place there.
  * Writes by how much points were moved, at most. */
 static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_t agent, int32_t standing,
@@ -173,7 +179,7 @@ static float fill_window(const drv_world *world, drv_lane_driver *driver, int32_
     *shift_m = 0.0f;
     for (int32_t i = 0; is_blocked && i < DRV_WINDOW_POINTS; i++) *shift_m = drv_larger(*shift_m, left_m[i]);
     if (is_blocked) shift_window(window, to, left_m);
-    if (drv_overtakes(own) ? !is_blocked : drv_changes_path(driver, world, agent) && fabsf(own->left_m) > aligned_m) {
+    if (drv_overtakes(own) ? !is_blocked : is_between_lanes(world, driver, agent)) {
         shift_to_place(world, window, to, ahead_m, agent, own);
         *shift_m += drv_larger(fabsf(own->left_m), own->beside_m);
     }
@@ -307,6 +313,20 @@ static void find_reach(const drv_world *world, drv_lane_driver *driver, int32_t 
     driver->driven[agent].way_m = reach_m;
 }
 
+/* How far the front of an agent drives until its rear has left the zone that it is in, or the next one if that is as
+ * near as it looks ahead; -1 if there is neither. */
+static float zone_end_m(const drv_driven *own) {
+    return own->zone_gap_m <= own->corridor.length_m ? own->zone_exit_m : own->inside_m;
+}
+
+/* The points of a window, from the first one of a corridor on and at most `most`, that the front of its agent can be
+ * at if it drives at most so far. */
+static int32_t points_up_to(const drv_corridor *corridor, float front_m, int32_t most) {
+    const float from_first_m = front_m + corridor->half_length_m - corridor->first_m;
+    const int32_t points = (int32_t)(from_first_m / drv_path_pitch_m) + 1;
+    return points < 0 ? 0 : points < most ? points : most;
+}
+
 /* Keeps an agent out of a zone that it could not leave, and sets the points of its corridor that its front can be
  * at. */
 static void claim(drv_driven *own) {
@@ -319,9 +339,9 @@ static void claim(drv_driven *own) {
         if (own->zone_gap_m <= drv_decides_m(follower)) drv_keep_gap(follower, own->zone_gap_m, 0.0f);
         way_m = drv_smaller(way_m, own->zone_gap_m);
     }
-    const float claimed_m = drv_smaller(way_m, corridor->length_m) + corridor->half_length_m;
-    const int32_t points = (int32_t)((claimed_m - corridor->first_m) / drv_path_pitch_m) + 1;
-    own->claimed = points < 0 ? 0 : points < corridor->count ? points : corridor->count;
+    own->claimed = points_up_to(corridor, drv_smaller(way_m, corridor->length_m), corridor->count);
+    const float end_m = drv_larger(corridor->length_m, zone_end_m(own));
+    own->claimed_head_on = points_up_to(corridor, drv_smaller(way_m, end_m), DRV_WINDOW_POINTS);
     own->led_mps2 = follower->acceleration_mps2;
     own->waits_for = own->leads;
     own->yields = false;
@@ -357,7 +377,9 @@ static void react(const drv_world *world, drv_scratch *scratch, drv_lane_driver 
 static float pursuit_steering(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
     const drv_paths *window = &driver->window;
     const float time_s = drv_larger(aim_s, 2.0f * world->scene->dt_s), turn_rad = first_turn_rad(world, agent);
-    const float farthest_m = turn_rad > coarse_turn_rad ? coarse_aim_m : farthest_aim_m;
+    const bool is_coarse =
+        turn_rad > (is_between_lanes(world, driver, agent) ? coarse_change_rad : coarse_turn_rad);
+    const float farthest_m = is_coarse ? coarse_aim_m : farthest_aim_m;
     const float aim_m = drv_clip(time_s * world->speed_mps[agent], nearest_aim_m, farthest_m);
     const drv_path_place place = drv_path_place_at(window, agent, driver->driven[agent].ahead_m + aim_m);
     const float dx = drv_between(window->x_m, place) - world->x_m[agent];
@@ -374,7 +396,7 @@ static float pursuit_steering(const drv_world *world, const drv_lane_driver *dri
     /* At high speed one step with the first bin turns the agent by more than a long arc needs, and the angle of that
      * arc would be rounded to 0. So use the first bin where the heading after the step is nearer to the aim with it. */
     const float bin_rad = first_bin_rad(world, agent);
-    if (!(turn_rad > coarse_turn_rad && fabsf(steering_rad) < bin_rad)) return steering_rad;
+    if (!(is_coarse && fabsf(steering_rad) < bin_rad)) return steering_rad;
     return fabsf(aim_sin) > 0.5f * turn_rad ? (aim_sin > 0.0f ? bin_rad : -bin_rad) : 0.0f;
 }
 

@@ -47,6 +47,7 @@ typedef struct drv_driven {
     float reach_m;    /* what its front can drive, for stop lines and for what stands ahead; INFINITY: no limit */
     float way_m;      /* the same, also for what stands ahead of the agents ahead */
     int32_t claimed;  /* points of the corridor up to there */
+    int32_t claimed_head_on; /* the same up to the end of the zone that it is in, or near, which may be farther */
     float zone_gap_m; /* from its front to the start, or stop line, of the next zone; INFINITY: there is none */
     float zone_exit_m; /* what its front drives until its rear has left that zone */
     float inside_m;   /* what its front drives until it has left the zone that it is in; -1: it is in none */

@@ -76,6 +76,12 @@ static bool is_in_range(const drv_world *world, const drv_on_map *on_map, int32_
     return other != agent && dx * dx + dy * dy < range_m * range_m && !drv_is_apart(world, agent, other);
 }
 
+/* Whether a vehicle near a path is an agent that has begun to pass the vehicle ahead of it: the agent behind does not
+ * wait until it is off the path. */
+static bool moves_out(const drv_world *world, path_vehicle found) {
+    return found.index < world->scene->num_agents && found.left_m > moved_out_m && found.speed_mps > least_passed_mps;
+}
+
 /* Whether a vehicle is still too far ahead for an agent to have room to land in front of it. */
 static bool is_ahead_of_landing(const drv_world *world, int32_t agent, path_vehicle found) {
     return found.ahead_m > -half_lengths_m(world, agent, found.index) - landing_m;
@@ -91,7 +97,8 @@ static path_vehicle first_on_path(const drv_world *world, const drv_scratch *scr
         const path_vehicle found = vehicle_near(world, driver, agent, scratch->on_map.vehicle[i],
                                                 passed_range_m);
         const bool is_beyond = is_out ? is_ahead_of_landing(world, agent, found) : found.ahead_m > beyond_m;
-        if (fabsf(found.left_m) <= lane_half_m && is_beyond && found.ahead_m < first.ahead_m) first = found;
+        const bool is_on_path = fabsf(found.left_m) <= lane_half_m && !moves_out(world, found);
+        if (is_on_path && is_beyond && found.ahead_m < first.ahead_m) first = found;
     }
     return first;
 }

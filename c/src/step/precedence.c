@@ -10,6 +10,8 @@
 /* Where two paths leave a smaller gap between the vehicles on them, one of the vehicles waits, whatever the directions
  * of the paths. */
 static const float path_gap_m = 0.4f, any_cos = 2.0f;
+/* Agents and paths whose directions differ by more than 135 degrees are head-on. */
+static const float head_on_cos = -0.7f;
 /* One agent is where paths cross only this long after the other one has left. */
 static const float clearance_s = 0.5f;
 /* The hardest braking for an agent ahead where paths join, if there is time. */
@@ -35,13 +37,14 @@ typedef struct crossed_part {
     int32_t first, last;
 } crossed_part;
 
-/* Extends these parts of two agents by a point of the first and the points of the second that are too near to it. */
+/* Extends these parts of two agents by a point of the first and those of `claimed` points of the second that are too
+ * near to it. */
 static void extend_crossing(const drv_paths *window, const drv_driven *own, int32_t point, const drv_driven *other,
-                            float distance_m, crossed_part *own_part, crossed_part *other_part) {
+                            int32_t claimed, float distance_m, crossed_part *own_part, crossed_part *other_part) {
     const int32_t own_first = own->corridor.first, other_first = other->corridor.first;
-    for (int32_t k = 0; k < other->claimed; k += DRV_WIDTH) {
+    for (int32_t k = 0; k < claimed; k += DRV_WIDTH) {
         const uint32_t bits = drv_crossing_bits(window, own_first + point, window, other_first + k,
-                                                other_first + other->claimed - 1, distance_m, any_cos);
+                                                other_first + claimed - 1, distance_m, any_cos);
         if (!bits) continue;
         const int32_t low = k + drv_lowest_bit(bits), high = k + drv_highest_bit(bits);
         if (own_part->last < 0) own_part->first = point;
@@ -60,8 +63,40 @@ static void find_crossing(const drv_paths *window, const drv_driven *own, const 
              bits &= bits - 1) {
             const int32_t point = first + drv_lowest_bit(bits);
             if (point >= own->claimed) break; /* past the end of what it claims */
-            extend_crossing(window, own, point, other, distance_m, own_part, other_part);
+            extend_crossing(window, own, point, other, other->claimed, distance_m, own_part, other_part);
         }
+}
+
+/* The cosine of the angle between two paths, each at one of its points. */
+static float turn_cos_at(const drv_paths *window, const drv_driven *own, int32_t point, const drv_driven *other,
+                         int32_t other_point) {
+    const int32_t a = own->corridor.first + point, b = other->corridor.first + other_point;
+    return window->cos_heading[a] * window->cos_heading[b] + window->sin_heading[a] * window->sin_heading[b];
+}
+
+/* Whether two agents drive towards each other, and each would enter a zone of which it sees only a part. */
+static bool meets_unseen(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t other) {
+    const drv_driven *a = &driver->driven[agent], *b = &driver->driven[other];
+    if (a->claimed_head_on <= a->claimed || b->claimed_head_on <= b->claimed) return false;
+    const float a_cos = world->cos_heading[agent], a_sin = world->sin_heading[agent];
+    const float b_cos = world->cos_heading[other], b_sin = world->sin_heading[other];
+    const float dx = world->x_m[other] - world->x_m[agent], dy = world->y_m[other] - world->y_m[agent];
+    const bool faces = dx * a_cos + dy * a_sin > 0.0f && dx * b_cos + dy * b_sin < 0.0f;
+    const float claimed_m = (float)(a->claimed_head_on + b->claimed_head_on) * drv_path_pitch_m;
+    return faces && a_cos * b_cos + a_sin * b_sin <= head_on_cos && dx * dx + dy * dy < claimed_m * claimed_m;
+}
+
+/* Finds these parts of two agents up to the end of the zone, and returns whether the paths are head-on there: the
+ * agents would meet inside. */
+static bool find_head_on(const drv_lane_driver *driver, const drv_driven *a, const drv_driven *b, float distance_m,
+                         crossed_part *part, crossed_part *other_part) {
+    *part = *other_part = (crossed_part){DRV_WINDOW_POINTS, -1};
+    for (int32_t point = 0; point < a->claimed_head_on; point++)
+        extend_crossing(&driver->window, a, point, b, b->claimed_head_on, distance_m, part, other_part);
+    /* where one enters the part, the other one leaves it; on a ring, each enters it where the other one does */
+    return part->last >= 0 &&
+           turn_cos_at(&driver->window, a, part->first, b, other_part->last) < head_on_cos &&
+           turn_cos_at(&driver->window, a, part->last, b, other_part->first) < head_on_cos;
 }
 
 /* ---- who goes first ---- */
@@ -147,16 +182,6 @@ static void wait_for(drv_driven *own, float gap_m, int32_t other) {
     own->yields = true;
 }
 
-/* Whether two paths have about the same direction where they begin to be too near: there they join, or one leads to
- * where the other one is. */
-static bool is_joint(const drv_paths *window, const drv_driven *own, crossed_part part, const drv_driven *other,
-                     crossed_part other_part) {
-    const int32_t a = own->corridor.first + part.first, b = other->corridor.first + other_part.first;
-    const float turn_cos =
-        window->cos_heading[a] * window->cos_heading[b] + window->sin_heading[a] * window->sin_heading[b];
-    return turn_cos > drv_stream_cos;
-}
-
 /* Makes an agent follow another one that is before it where their paths join, as in a zipper merge: their gap has to
  * be long enough by then. */
 static void zip_behind(drv_driven *own, float joint_m, const drv_driven *other, float other_joint_m, int32_t index) {
@@ -186,7 +211,9 @@ static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t
     const float *width_m = world->scene->width_m;
     crossed_part a_part, b_part;
     const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
-    find_crossing(&driver->window, a, b, drv_larger(drv_min_crossing_distance_m, apart_m), &a_part, &b_part);
+    const float distance_m = drv_larger(drv_min_crossing_distance_m, apart_m);
+    if (!(meets_unseen(world, driver, agent, other) && find_head_on(driver, a, b, distance_m, &a_part, &b_part)))
+        find_crossing(&driver->window, a, b, distance_m, &a_part, &b_part);
     if (a_part.last < 0) return;
     passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);
     of_a.goes_on = passes_before_standing(a, &of_a, b);
@@ -196,7 +223,9 @@ static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t
     const bool a_is_first = passes_standing(a, b, &of_b) ||
                             (goes_first(&of_a, &of_b, agent < other) && !passes_standing(b, a, &of_a));
     const passage *first = a_is_first ? &of_a : &of_b, *second = a_is_first ? &of_b : &of_a;
-    if (of_a.priority * of_b.priority >= 0 && is_joint(&driver->window, a, a_part, b, b_part)) {
+    /* about the same direction: there they join, or one leads to where the other one is */
+    const bool is_joint = turn_cos_at(&driver->window, a, a_part.first, b, b_part.first) > drv_stream_cos;
+    if (of_a.priority * of_b.priority >= 0 && is_joint) {
         if (of_a.part_m <= of_b.part_m) zip_behind(b, of_b.part_m, a, of_a.part_m, agent);
         else zip_behind(a, of_a.part_m, b, of_b.part_m, other);
         return;

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..scene import Scene
-from . import drv, gpudrive, pufferdrive
+from . import commonroad, drv, gpudrive, pufferdrive
 from .source import Source
 
 
@@ -34,6 +34,7 @@ READERS = (
     Reader("drive-env .drv", ".drv", "the eight bytes it begins with", drv.open, drv.has_signature),
     Reader("GPUDrive and Nocturne JSON", ".json", "the opening brace it begins with", gpudrive.open,
            gpudrive.has_signature),
-    Reader("PufferDrive .bin, early layout", ".bin", "its counts, which must fit the file's size exactly",
-           pufferdrive.open),
+    Reader("CommonRoad XML", ".xml", "the element commonRoad that it begins with", commonroad.open,
+           commonroad.has_signature),
+    Reader("PufferDrive .bin", ".bin", "its counts, which must fit the file's size exactly", pufferdrive.open),
 )

@@ -10,6 +10,8 @@ from ...errors import SceneError, a_type
 from ..json_text import HEAD_BYTES, looks_like_json, parsed_bytes_at_most
 from ..metadata import as_text
 from ..packaged import PACKAGED, is_packaged
+from .foreign import HEAD_BYTES as FOREIGN_HEAD_BYTES
+from .foreign import described_foreign
 
 FILE_LIMIT_BYTES = 256 * 2**20
 """About a thousand times a common scene; larger files are not read into memory."""
@@ -76,6 +78,8 @@ def read_file(path: str | os.PathLike) -> tuple[str, bytes]:
         if not stat.S_ISREG(status.st_mode):
             what = "a directory" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
             raise SceneError(f"{name}: it is {what}; it must be a file")
+        if status.st_size > FILE_LIMIT_BYTES and (foreign := _foreign_of(name)):
+            raise SceneError(f"{name}: {foreign}")
         if not 0 < status.st_size <= FILE_LIMIT_BYTES:
             raise SceneError(f"{name}: it has {status.st_size} bytes; it must have 1 to {FILE_LIMIT_BYTES}")
         with open(name, "rb") as file:
@@ -87,6 +91,18 @@ def read_file(path: str | os.PathLike) -> tuple[str, bytes]:
     except ValueError as error:
         # A null character, or a character that the file system cannot encode.
         raise SceneError(f"{name!r}: it is no path: {error}") from error
+
+
+def _foreign_of(name):
+    """What a file that is too large to be read is, if it is foreign."""
+    with open(name, "rb") as file:
+        head = file.read(FOREIGN_HEAD_BYTES)
+    if head.startswith(GZIP_MAGIC):
+        try:
+            head = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(head, FOREIGN_HEAD_BYTES)
+        except zlib.error:
+            return None
+    return described_foreign(head)
 
 
 def decompressed(name: str, data: bytes) -> bytes:
@@ -107,6 +123,8 @@ def decompressed(name: str, data: bytes) -> bytes:
     except zlib.error as error:
         raise SceneError(f"{name}: it cannot be decompressed: {error}") from None
     if len(content) > limit:
+        if foreign := described_foreign(content):
+            raise SceneError(f"{name}: {foreign}")
         raise SceneError(f"{name}: it has {len(data)} bytes, decompressed more than {limit}; it may have {limit}")
     # The member must be complete and fill the file.
     if not member.eof:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from certificates import (
-    BOUNDS, CASES, DEMANDS, NOT_YET, POLICIES, Bounds, Case, agents_of, certificates_table, certify, config_of,
-    first_trials, misses, share, steps_of)
+    BOUNDS, CASES, DEMANDS, NOT_YET, POLICIES, Bounds, Case, agents_of, all_of, certificates_table, certify, config_of,
+    first_trials, joined, misses, read_counts, share, steps_of, write_counts)
 from pages import measured_part
 from played_scenes import agents_of as cars_of
 
@@ -29,7 +29,12 @@ SOLVED = {
     "intersection": (7, 151, 164),
     # A car that could stop went before one that could not.
     "roundabout": (16, 84, 153, 274, 463),
-    "narrow, priority": (57, 252),
+    # Two cars saw less than the neck, and each drove into it from its end.
+    "narrow, priority": (52, 57, 252),
+    # Cars at opposite ends of a ring, which do not meet, are not head-on.
+    "roundabout, street_lanes": (10, 49, 119),
+    # The second car began to pass only when the first one was on the other lane, and came too late.
+    "two_way, must_overtake": (11, 262),
 }
 """Seeds by case where cars that drove by rule once missed their goals."""
 
@@ -58,6 +63,14 @@ def test_an_overtaking_car_whose_steering_has_bins_is_back_on_its_lane_at_its_go
     assert records["goal"].all(), records[records["goal"] == 0]["world"]
 
 
+def test_a_car_whose_steering_has_bins_changes_lanes_before_one_that_stands_on_its_lane():
+    """At 11 m/s, the wheel angle that the planned slope needs was rounded to 0: it was still beside its lane there."""
+    scenes = [generate_scene("exit", seed=seed) for seed in (28, 67, 80)]
+    config = config_of(CASES["exit"], scenes[0]).replace(action_type="discrete")
+    records = first_trials(scenes, POLICIES["together"].make_act, config)
+    assert records["goal"].all(), records[records["goal"] == 0]["world"]
+
+
 def test_every_scene_without_a_task_is_certified():
     assert {case.generator for case in CASES.values()} == GENERATORS.keys() - TASK_OF.keys()
 
@@ -82,6 +95,26 @@ def test_a_car_that_misses_its_goal_is_counted_with_its_seed():
     policy = POLICIES["together"]._replace(make_act=stops_in_the_last_world)
     found = certify(Case("two_way"), policy, range(4))
     assert found == {"trials": 8, "goal": 6, "collision": 0, "offroad": 0, "timeout": 2, "missed_seeds": [3]}
+
+
+def test_processes_and_parts_of_the_seeds_give_the_sums_of_one_run(tmp_path):
+    whole = dict(all_of(["narrow"], range(80)))
+    assert dict(all_of(["narrow"], range(80), jobs=2)) == whole
+    files = [tmp_path / "late.json", tmp_path / "early.json"]
+    for file, seeds in zip(files, (range(70, 80), range(70)), strict=True):
+        write_counts(file, seeds, dict(all_of(["narrow"], seeds)))
+    assert read_counts(files) == whole
+    assert len(whole["narrow"]["random"]["missed_seeds"]) > 64, "of more than one block"
+
+
+@pytest.mark.parametrize("first, sentence", [(0, "up to 9 and from 0 on"), (11, "up to 9 and from 11 on")])
+def test_counts_of_the_same_seeds_or_with_seeds_left_out_are_not_added(tmp_path, first, sentence):
+    counts = {"narrow": {policy: joined([]) for policy in POLICIES}}
+    files = [tmp_path / "one.json", tmp_path / "other.json"]
+    write_counts(files[0], range(10), counts)
+    write_counts(files[1], range(first, first + 10), counts)
+    with pytest.raises(ValueError, match=sentence):
+        read_counts(files)
 
 
 def test_only_the_first_trial_of_a_world_counts():

@@ -1,7 +1,8 @@
 """Can every scene of a lane map be driven? Laws of roads and traffic for each generator in `GENERATORS` that has a map.
 
-With `--slow`, of 1000 seeds each, with `--seeds n` of n; without, of 80 (of procedural and composed maps one in
-`ONE_IN`), and of the first 20 different roads among these. Odd seeds, and all composed maps, have drawn parameters.
+With `--slow`, of 1000 seeds each, with `--seeds n` of n from `--first` on; without, of 80 (of procedural and composed
+maps one in `ONE_IN`), and of the first 20 different roads among these. Odd seeds, and all composed maps, have drawn
+parameters.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def pytest_generate_tests(metafunc):
     config = metafunc.config
     count = config.getoption("--seeds") or (SLOW if config.getoption("--slow") else FEW)
     assert count > 0, f"--seeds is {count}; it must be at least 1"
-    blocks = [range(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
+    start = config.getoption("--first")
+    end = start + count
+    blocks = [range(first, min(first + BLOCK, end)) for first in range(start, end, BLOCK)]
     metafunc.parametrize("seeds", blocks, scope="module", ids=lambda block: f"{block.start}-{block.stop - 1}")
     metafunc.parametrize("name", MAPS, scope="module")
 
