@@ -15,6 +15,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 from docutils import nodes
+from nbclient import NotebookClient
 from sphinx.addnodes import download_reference
 from sphinx.pycode import ModuleAnalyzer
 
@@ -28,16 +29,17 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
 myst_heading_anchors = 3  # links such as observation.md#kinds, as in the checkout
 
-# ---- tutorials: notebooks, which the build executes ----
+# ---- tutorials: notebooks, which the build executes; an error in a cell is a warning with its traceback ----
 
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_timeout = 120  # seconds for a cell
-nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_output_stderr = "warn"
-nb_merge_streams = True
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of their kernels: several threads are slow on busy processors
 logging.getLogger("traitlets").setLevel(logging.WARNING)  # a line for each notebook, also with --quiet
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # for their kernels: several threads are slow on busy processors
+# A kernel warns that its ports, on this machine alone, are not encrypted. myst-nb has no option for its arguments.
+NotebookClient.extra_arguments.default_args = (["--IPKernelApp.log_level=ERROR"],)
 
 # ---- docstrings ----
 

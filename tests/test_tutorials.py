@@ -39,10 +39,10 @@ def test_the_cells_of_a_tutorial_run(path, tmp_path):
     slow, fast = SMALLER.get(path.stem, ("", ""))
     assert code.count(slow) == 1 or not slow
     (tmp_path / "page.py").write_text(code.replace(slow, fast) if slow else code)
+    ignored = ("ignore:FigureCanvasAgg is non-interactive", "ignore::ResourceWarning")  # shown pictures stay open
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-W", "ignore:FigureCanvasAgg is non-interactive",
-         "-W", "ignore::ResourceWarning",  # pictures that a notebook shows stay open
-         "page.py"], cwd=tmp_path, env=os.environ | {"MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True)
+        [sys.executable, *(f"-W{filter}" for filter in ("error", *ignored)), "page.py"], cwd=tmp_path,
+        env=os.environ | {"MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
