@@ -3,16 +3,16 @@
     python -m baselines.bc small --env.scenes folder_of_logs     the human drivers of logs
     python -m baselines.bc town --expert.policy lane             the rule-based driver
     python -m baselines.bc town --expert.policy lane --expert.drives-share 0.5
-                                                                 in half of the worlds the policy drives: what would
-                                                                 the expert do where the policy has come to? (DAgger)
+                                                                 in half of the worlds the policy drives, and the
+                                                                 expert labels the states (DAgger)
 
 The policy, its context, the folder of the run and all other options are those of `baselines.ppo`; a preset is changed
 to `expert.policy` "replay" in all worlds, `imitation_weight` 1 and `entropy_weight` 0. The critic learns the returns of
-the expert, so that PPO can go on:
+the expert, so that PPO can continue from there:
 
     python -m baselines.ppo small --run.folder runs/tuned --run.start-from runs/small_cloned
 
-With an expert, PPO is regularised by what the expert would do. The expert can be the cloned policy itself, whose
+With a small weight, the imitation loss regularises PPO. The expert can be the cloned policy itself, whose
 samples make the imitation loss an estimate of KL(cloned || policy), up to a constant:
 
     python -m baselines.ppo small --run.start-from runs/small_cloned --expert.policy runs/small_cloned \\

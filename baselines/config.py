@@ -198,8 +198,8 @@ class ExpertConfig(_Plain):
     """`replay`: the expert actions of the scenes' logs; another policy without training, such as `lane`; or the folder
     of a checkpoint or run, such as that of a cloned policy. None: there is no expert."""
     drives_share: float = 0.0
-    """Share of the worlds in which the expert drives. In the others the policy drives, and the expert says what it
-    would do."""
+    """Share of the worlds in which the expert drives. In the others the policy drives, and the expert labels the
+    states."""
     deterministic: bool = False
     """Whether a checkpoint as the expert takes its most probable actions, instead of samples."""
 
@@ -371,7 +371,7 @@ class TrainConfig(_Plain):
                "empty unless env.drive.coplayers is above 0: partners drive co-players")
         has_expert = self.expert.policy is not None
         _check("imitation_weight", self.ppo.imitation_weight, (self.ppo.imitation_weight > 0) == has_expert,
-               "above 0: expert.policy is set" if has_expert else "0 where expert.policy is None")
+               "above 0 where expert.policy is set" if has_expert else "0 where expert.policy is None")
 
     def changed(self, /, **parts: dict) -> TrainConfig:
         """A copy with some fields changed: `config.changed(ppo={"gamma": 0.9}, env={"drive": {"dt_s": 0.2}})`.

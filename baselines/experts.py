@@ -15,7 +15,7 @@ from drive_env.policies import POLICIES, Act, policy_maker
 from .config import ExpertConfig
 from .policy.model import Policy
 from .policy.runner import PolicyRunner
-from .rollout.expert import Advise, Expert
+from .rollout.expert import Expert, Label
 from .tools.checkpoint import check_fits, checkpoint_at, load_policy
 
 LOGS = "replay"
@@ -26,7 +26,7 @@ def load_experts(config: ExpertConfig, batches: list[Batch], device: torch.devic
     """The expert of each batch; none at all where the config names none.
 
     Args:
-        batches: not reset yet. policy: that learns from it.
+        batches: not reset yet. policy: learns from the experts.
 
     Raises:
         ConfigError: the expert is no policy, or it needs something that config or scenes do not have.
@@ -35,11 +35,11 @@ def load_experts(config: ExpertConfig, batches: list[Batch], device: torch.devic
     """
     if config.policy is None:
         return []
-    return [Expert(_advisor(config, batch, device, policy.precision), config.drives_share, batch, device,
+    return [Expert(_label_by(config, batch, device, policy.precision), config.drives_share, batch, device,
                    policy.actor.components, policy.actor.dtype, config.policy == LOGS) for batch in batches]
 
 
-def _advisor(config: ExpertConfig, batch: Batch, device: torch.device, precision: str) -> Advise:
+def _label_by(config: ExpertConfig, batch: Batch, device: torch.device, precision: str) -> Label:
     if config.policy == LOGS:
         return _logs(batch)
     everywhere = np.ones(batch.num_agents, np.bool_)
@@ -58,14 +58,14 @@ def _of_checkpoint(config: ExpertConfig, batch: Batch, device: torch.device, pre
     return PolicyRunner(policy, device, config.deterministic)(batch)
 
 
-def _logs(batch: Batch) -> Advise:
-    """The expert actions of the scenes' logs, computed once a scene."""
+def _logs(batch: Batch) -> Label:
+    """The expert actions of the scenes' logs, computed once per scene."""
     slots = batch.agents_per_world
     of_scene: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     if all(roles.scene.generated or len(roles.frames.valid) == 1 for roles in batch.roles):
         raise ConfigError(f"expert.policy is {LOGS!r}; it needs scenes with logs, and env.scenes has none")
 
-    def advise(clock: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    def label(clock: Tensor) -> tuple[np.ndarray, np.ndarray]:
         scenes, steps = batch.scene_index.tolist(), clock[::slots].tolist()  # the agents of a world have one clock
         if not of_scene.keys() >= set(scenes):
             found = batch.expert_actions()
@@ -80,4 +80,4 @@ def _logs(batch: Batch) -> Advise:
             actions[agents], labelled[agents] = logged[last], valid[last] & (step == last)
         return actions, labelled
 
-    return advise
+    return label

@@ -75,7 +75,8 @@ class Losses(NamedTuple):
     value: Tensor
     entropy: Tensor
     kl: Tensor
-    """Approximate KL from the policy that collected: the mean of ratio - 1 - log ratio (Schulman 2020)."""
+    """Approximate KL from the policy that collected: the mean of ratio - 1 - log ratio (Schulman 2020). Here, in
+    `policy` and in `clipped`, steps in which an expert drives count as 0."""
     clipped: Tensor
     """Share of ratios outside the clip range."""
     informed: Tensor

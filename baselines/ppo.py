@@ -17,8 +17,8 @@ What differs from CleanRL's PPO, and why:
   many steps they mask.
 * The value loss is not clipped: clipping did not help in large comparisons (Andrychowicz et al. 2021).
 * `target_kl` is compared with the mean over an epoch's minibatches instead of the last one's KL, which is noisier.
-* An expert can say what it would do, for an imitation loss, and drive in a part of the worlds; steps in which it drives
-  do not count in the surrogate loss (experts.py, bc.py).
+* An expert can label the states, for an imitation loss, and drive in a part of the worlds; steps in which it drives do
+  not count in the surrogate loss (experts.py, bc.py).
 * Frozen partners can drive a part of the agents, the co-players; their steps are no tokens and count nowhere
   (partners/).
 * The learning rate is annealed over agent-steps, since the number of updates depends on how long agents wait.
@@ -286,7 +286,7 @@ class Learner:
         """What the losses of a minibatch need of the expert.
 
         The value loss has the policy's own steps, whose returns are the policy's. Where there are none, since the
-        expert drives everywhere, it has the expert's: the critic begins with the returns of the cloned driver.
+        expert drives everywhere, it has the expert's: the critic begins with the returns of the expert.
         """
         labelled = part.loss_mask & part.labelled
         log_probs = self.policy.actor.log_prob(parameters, torch.where(labelled[..., None], part.expert_actions, 0))
@@ -319,7 +319,8 @@ def main(command: str = "baselines.ppo", usage: str = __doc__.partition("What di
     """The command: the name of a preset, optional, then fields of the config.
 
     Args:
-        command: the module that is run. usage: printed by --help. changed: what the command starts with of a preset.
+        command: the module that is run. usage: printed by --help. changed: makes the config to start from of
+            a preset.
     """
     from .presets import PRESETS
     from .tools.command_line import parse_config

@@ -79,6 +79,7 @@ CASES = {name: Case(name) for name in GENERATORS if name not in TASK_OF} | {
 }
 """By name: every scene without a task as its generator makes it, and with further parameters."""
 
+
 def rule_based(batch: Batch) -> Act:
     """The actions of the rule-based policy for the scenes of a batch, which are all of one generator."""
     return actor(batch, POLICY_OF.get(batch.scenes[0].name.partition("/")[0], LANE_POLICY), seed=0)
@@ -276,7 +277,12 @@ def main() -> None:
 
     # All shares, then those out of their bounds, on which the exit status depends.
     if chosen.join:
-        found = read_counts(chosen.join)
+        try:
+            found = read_counts(chosen.join)
+        except ValueError as error:
+            parser.error(str(error))
+        if chosen.write and (missing := [name for name in CASES if name not in found]):
+            parser.error(f"the files lack {'; '.join(missing)}; --write replaces the table of all scenes")
     else:
         found, seeds = {}, range(chosen.first, chosen.first + chosen.seeds)
         for name, of in all_of(chosen.scenes or list(CASES), seeds, chosen.jobs):

@@ -72,13 +72,13 @@ def value_text(value: Any) -> str:
 
 
 def a_type(kind: type) -> str:
-    """The name of a type with its article, for a message; spoken, ndarray begins with a vowel, and uint8 does not."""
-    return f"{'an' if kind.__name__.startswith((*'AEIOaeio', 'ndarray')) else 'a'} {kind.__name__}"
+    """The name of a type with its article, for a message."""
+    return with_article(kind.__name__)
 
 
 def with_article(word: str) -> str:
-    """A word with "a" or "an", for a message."""
-    return f"{'an' if word.startswith(tuple('AEIOaeio')) else 'a'} {word}"
+    """A word with "a" or "an", for a message; spoken, ndarray begins with a vowel, and uint8 does not."""
+    return f"{'an' if word.startswith((*'AEIOaeio', 'ndarray')) else 'a'} {word}"
 
 
 def bound_text(bound: float) -> str:

@@ -1,8 +1,8 @@
-"""What would the expert do? Its actions for the current observations, in which worlds it drives, and where it has none.
+"""What would the expert do? Its actions in the current states, in which worlds it drives, and where it has none.
 
-In some worlds the expert drives, and the policy learns what it does in the states of the expert (behaviour cloning). In
-the others the policy drives, and the expert says what it would do in the states of the policy (DAgger, Ross et al.
-2011).
+In some worlds the expert drives, and the policy learns the actions of the expert in the states that the expert visits
+(behaviour cloning). In the others the policy drives, and the expert labels the states that the policy visits: it has an
+action for them, which is not performed (DAgger, Ross et al. 2011).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from torch import Tensor
 
 from drive_env import Batch
 
-Advise = Callable[[Tensor], tuple[np.ndarray, np.ndarray]]
-"""From the steps since the starts of the agents' trials, (R,), the actions (R, ...) and whether there is one, (R,)
-bool."""
+Label = Callable[[Tensor], tuple[np.ndarray, np.ndarray]]
+"""From the steps since the starts of the agents' trials, (R,), the expert's actions (R, ...) and whether it has one,
+(R,) bool."""
 
 
 def expert_worlds(world_ids: np.ndarray, share: float) -> np.ndarray:
@@ -30,7 +30,7 @@ class Expert:
     """The expert of one batch.
 
     Args:
-        advise: what it would do. drives_share: of the worlds in which it drives.
+        label: labels the current states of the batch. drives_share: of the worlds in which it drives.
         components, dtype: of the policy's actions.
         of_logs: its actions are those of logs, which begin with the trials.
 
@@ -39,9 +39,9 @@ class Expert:
             actions are performed; it never changes.
     """
 
-    def __init__(self, advise: Advise, drives_share: float, batch: Batch, device: torch.device, components: int,
+    def __init__(self, label: Label, drives_share: float, batch: Batch, device: torch.device, components: int,
                  dtype: torch.dtype, of_logs: bool = False):
-        self._advise, self.drives_share, self.of_logs = advise, drives_share, of_logs
+        self._label, self.drives_share, self.of_logs = label, drives_share, of_logs
         drives = expert_worlds(batch.world_ids, drives_share)[batch.world_of_agent]
         self.drives = torch.from_numpy(drives).to(device)
         self.actions = torch.zeros(batch.num_agents, components, dtype=dtype, device=device)
@@ -49,6 +49,6 @@ class Expert:
 
     def act(self, clock: Tensor) -> None:
         """Updates `actions` and `labelled`. `clock`: (R,) steps since the trials' starts."""
-        actions, labelled = self._advise(clock)
+        actions, labelled = self._label(clock)
         self.actions.copy_(torch.from_numpy(np.asarray(actions).reshape(self.actions.shape)))
         self.labelled.copy_(torch.from_numpy(labelled))

@@ -19,8 +19,7 @@ GAP_S, GAP_MPS, GAP_RAD = 2.0, 2.5, math.radians(60.0)
 """A track goes on after a gap of at most so long, as when something hides a vehicle from the sensors, if the mean
 velocity over the gap is within so much of the mean of the velocities at its ends, and the headings there are within so
 much. A vehicle that brakes with 5 m/s2 in one half of a gap of 2 s is at the second bound; an object that jumps, or
-whose index another one takes over, is beyond it.
-"""
+whose index another one takes over, is beyond it."""
 
 SLOPE_S, MEDIAN_S = 0.6, 0.8
 """Times over which an acceleration is taken, and before that the median of the speed: speeds of logs have noise from

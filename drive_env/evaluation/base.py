@@ -28,8 +28,8 @@ from .sources import Source, part_of, sample_of, sources_of
 PLAYED: dict[str, Any] = {"detailed_metrics": True, "scene_order": "cycle"}
 """Fields of the worlds' config that every evaluation sets: all metrics, and to each world its own scene."""
 
-
 UPDATE_LIMIT = WORLD_LIMIT = 2**63 - 1
+"""Largest number of an update of the training, and largest id of a world."""
 
 
 class Evaluator:

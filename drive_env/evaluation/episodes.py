@@ -133,7 +133,7 @@ def _played(episodes, make_act, config, seed, threads, probe, failed):
 
 
 def _half(episodes: Sequence[Episode]) -> int:
-    """The length of the first of two parts, about a half; only if there is but one scene are its episodes parted."""
+    """The length of the first of two parts, about a half; the episodes of a scene stay together if there are others."""
     middle = len(episodes) // 2
     starts = [place for place in range(1, len(episodes)) if episodes[place].scene is not episodes[place - 1].scene]
     return min(starts, key=lambda place: abs(place - middle), default=middle)

@@ -56,8 +56,8 @@ KINDS: dict[str, Any] = {"str": str, "int": int, "float": (int, float), "bool": 
 
 @lru_cache(maxsize=1)
 def this_package() -> dict[str, Any]:
-    """Version of drive-env, and the commit from which it runs: once a process, which keeps the code that it has read.
-    """
+    """Version of drive-env, and the commit from which it runs. Computed once per process: the loaded code stays that of
+    the first call if the checkout changes."""
     return {"version": package_version(), **_checkout()}
 
 
@@ -272,6 +272,7 @@ def load_result(path: str | Path) -> EvalResult:
     """
     path = Path(path)
     try:
+        # The rows, which must be those that were saved with the result.
         data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"its schema is {value_text(data.get('schema') if isinstance(data, dict) else data)}; "
@@ -283,6 +284,8 @@ def load_result(path: str | Path) -> EvalResult:
         rows = read_rows(table)
         if _file_sha256(table) != data["episodes_sha256"]:  # cut short, or of another result with this name
             raise ValueError(f"the rows in {table} are not those that were saved with it")
+
+        # Every other entry: its type, and its range where it has one.
         shown = {name: _typed(name, data[name], kind) for name, kind in FORM.items()}
         if sha256_of(shown["config"]) != shown["config_sha256"]:
             raise ValueError("config_sha256 is not the hash of its config")
@@ -293,6 +296,8 @@ def load_result(path: str | Path) -> EvalResult:
         coverage = _record(Coverage, "coverage", data["coverage"])
         if not 0 <= coverage.played <= coverage.expected:
             raise ValueError(f"its coverage has {coverage.played} played episodes of {coverage.expected} expected ones")
+
+        # The shards, then the result with figures from its rows.
         shard = _typed("shard", data["shard"], dict)
         shards, count = _typed("shards", shard["played"], list), _typed("the number of shards", shard["count"], int)
         if count < 1:

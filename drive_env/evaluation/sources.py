@@ -91,8 +91,8 @@ def sources_of(scenes: SceneSource | Sequence[SceneSource], first_seed: int = HE
 
 
 def list_once(name: str, identity: Any, listed: set[Any]) -> None:
-    """Adds an entry of a list of scenes to those before it. A scene that were two would be two independent scenes in
-    intervals.
+    """Adds an entry of a list of scenes to those before it, which it must differ from: a scene that is listed twice
+    would count as two independent ones in intervals.
 
     Args:
         name: of the entry, for the message. identity: equal for equal entries. listed: the entries before.

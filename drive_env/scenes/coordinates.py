@@ -9,7 +9,6 @@ import numpy as np
 from ..errors import SceneError, outside_text
 from .limits import COORDINATE_LIMIT_M
 
-
 UNWRAPPED_LIMIT_RAD = 50.0
 """Eight turns. Headings in radians that were never wrapped have a few turns, so that a larger one is damaged, or in
 degrees."""
@@ -26,7 +25,7 @@ def origin_of(x_m, y_m, valid):
 
 
 def origin_of_map(x_m, y_m):
-    """(2,) float64, the same of a map: the mean of the points of its roads, except those that no map has."""
+    """(2,) float64, the same of a map: the mean of the points of its roads within `RAW_LIMIT_M`."""
     # NaN compares as False.
     return origin_of(x_m, y_m, (np.abs(x_m) <= RAW_LIMIT_M) & (np.abs(y_m) <= RAW_LIMIT_M))
 

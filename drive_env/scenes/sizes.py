@@ -11,12 +11,12 @@ from .scene import Report
 TYPICAL_M = {"length": {"vehicle": 4.7, "pedestrian": 0.9, "cyclist": 1.9, "other": 4.7},
              "width": {"vehicle": 2.1, "pedestrian": 0.8, "cyclist": 0.9, "other": 2.1},
              "height": {"vehicle": 1.5, "pedestrian": 1.7, "cyclist": 1.7, "other": 1.5}}
-"""By name of the size and kind of object. Lengths and widths are the medians of the samples, rounded; an object of
-another kind is as large as a vehicle, the most that it may be."""
+"""By name of the size and kind of object. Lengths and widths are rounded medians over sample logs; an object of
+the kind other is as large as a vehicle, the largest kind."""
 
 ABSENT_M = (0.0, -1.0)
-"""Sizes that the Waymo Open Motion Dataset has at frames at which the object was not there; some converters write that
-of such a frame."""
+"""Sizes that the Waymo Open Motion Dataset has at frames at which the object was not there; some converters write the
+size of such a frame."""
 
 
 def imputed_sizes(name: str, sizes_m: np.ndarray, kinds: Sequence[str], report: Report) -> np.ndarray:

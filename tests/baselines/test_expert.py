@@ -1,4 +1,4 @@
-"""Does a policy learn to take the expert's actions, where the expert drives and where it only says what it would do?"""
+"""Does a policy learn to take the expert's actions, where the expert drives and where it only labels the states?"""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def test_the_expert_drives_in_its_share_of_any_range_of_worlds(share):
         assert found[start : start + 40].sum() == 40 * share
 
 
-def test_the_expert_says_what_it_would_do_wherever_the_policy_drives():
+def test_the_expert_labels_the_states_of_the_policy():
     """Its actions are those that the rule-based driver has for the worlds in which the policy's actions are played."""
     collector, buffer = rollout(policy="lane")
     assert not buffer.expert_drives.any() and buffer.labelled.all()
@@ -166,7 +166,7 @@ def test_a_cloned_policy_as_the_expert_samples_its_actions(tmp_path):
 
 @pytest.mark.parametrize(("parts", "message"), [
     ({"ppo": {"imitation_weight": 0.1}}, r"imitation_weight is 0\.1; it must be 0 where expert\.policy is None"),
-    ({"expert": {"policy": "lane"}}, r"imitation_weight is 0\.0; it must be above 0: expert\.policy is set"),
+    ({"expert": {"policy": "lane"}}, r"imitation_weight is 0\.0; it must be above 0 where expert\.policy is set"),
     ({"expert": {"drives_share": 0.5}}, r"drives_share is 0\.5; it must be 0 where expert\.policy is None"),
     ({"expert": {"policy": "lane", "drives_share": 1.5}}, r"drives_share is 1\.5; it must be from 0 to 1"),
 ])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from still_town import still_town
 
 from drive_env import ConfigError, DriveConfig, generate_scene

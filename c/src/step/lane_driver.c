@@ -319,8 +319,8 @@ static float zone_end_m(const drv_driven *own) {
     return own->zone_gap_m <= own->corridor.length_m ? own->zone_exit_m : own->inside_m;
 }
 
-/* The points of a window, from the first one of a corridor on and at most `most`, that the front of its agent can be
- * at if it drives at most so far. */
+/* The number of points of a window, from the first one of a corridor on and at most `most`, that the front of its agent
+ * reaches if it drives `front_m`. */
 static int32_t points_up_to(const drv_corridor *corridor, float front_m, int32_t most) {
     const float from_first_m = front_m + corridor->half_length_m - corridor->first_m;
     const int32_t points = (int32_t)(from_first_m / drv_path_pitch_m) + 1;
@@ -329,7 +329,8 @@ static int32_t points_up_to(const drv_corridor *corridor, float front_m, int32_t
 
 /* Keeps an agent out of a zone that it could not leave, and sets the points of its corridor that its front can be
  * at. */
-static void claim(drv_driven *own) {
+static void claim(drv_lane_driver *driver, int32_t agent) {
+    drv_driven *own = &driver->driven[agent];
     const drv_corridor *corridor = &own->corridor;
     drv_follower *follower = &own->follower;
     float way_m = own->way_m;
@@ -341,7 +342,9 @@ static void claim(drv_driven *own) {
     }
     own->claimed = points_up_to(corridor, drv_smaller(way_m, corridor->length_m), corridor->count);
     const float end_m = drv_larger(corridor->length_m, zone_end_m(own));
-    own->claimed_head_on = points_up_to(corridor, drv_smaller(way_m, end_m), DRV_WINDOW_POINTS);
+    /* past its goal, an agent may be beyond the first point of its window */
+    const int32_t left = driver->window.point_start[agent + 1] - corridor->first;
+    own->claimed_head_on = points_up_to(corridor, drv_smaller(way_m, end_m), left);
     own->led_mps2 = follower->acceleration_mps2;
     own->waits_for = own->leads;
     own->yields = false;
@@ -450,7 +453,7 @@ void drv_lane_driver_drive(const drv_world *world, drv_scratch *scratch, drv_lan
     for (int32_t agent = 0; agent < agents; agent++)
         if (drives(world, agent)) find_reach(world, driver, agent);
     for (int32_t agent = 0; agent < agents; agent++)
-        if (drives(world, agent)) claim(&driver->driven[agent]);
+        if (drives(world, agent)) claim(driver, agent);
     drv_precedence_settle(world, driver);
 
     /* the controls */

@@ -20,8 +20,8 @@ enum { DRV_WINDOW_POINTS = 64 };
 
 _Static_assert((DRV_WINDOW_POINTS - 1) * DRV_PATH_PITCH_M < DRV_PATH_RUN_OUT_M, "a path is longer than a window");
 
-/* An agent that has to change to its next path, and the vehicles ahead of it and behind it there. */
-typedef struct drv_wish {
+/* The desired lane change of an agent, to its next path, and the vehicles ahead of it and behind it there. */
+typedef struct drv_desired_change {
     bool exists, is_urgent;  /* the lane that it is on ends soon */
     bool is_changing;        /* it does */
     float end_gap_m;         /* what its front can drive before it stops for a gap; INFINITY: it need not change */
@@ -29,7 +29,7 @@ typedef struct drv_wish {
     int32_t ahead, behind;   /* vehicles; -1 none */
     float ahead_gap_m, ahead_mps, behind_gap_m, behind_mps;
     float left_gap_m, left_mps; /* of the vehicle ahead on the path that it still is on; INFINITY: none */
-} drv_wish;
+} drv_desired_change;
 
 /* One agent in the step that is planned. */
 typedef struct drv_driven {
@@ -38,7 +38,7 @@ typedef struct drv_driven {
     float left_m;  /* by which it is to the left of it */
     float beside_m;   /* where it is to be, to the left of its path: on the oncoming lane while it overtakes, else 0 */
     float oncoming_m; /* the middle of that lane; 0 where it is on its path and stays there */
-    drv_wish wish; /* to change to another path */
+    drv_desired_change desired_change;
     float ahead_m; /* along its window from the first point */
     float top_mps; /* the speed of the path there */
     drv_corridor corridor;

@@ -37,7 +37,7 @@ static const float urgent_s = 6.0f, urgent_m = 40.0f;
  * changes to the path is on it, too, if that holds for the place that it reaches in changed_s, or after changed_m if
  * that is farther. */
 static const float path_gap_beside_m = 0.3f, changed_s = 1.5f, changed_m = 10.0f;
-/* The hardest braking for a gap that is not needed yet: of the agent that wishes to change, and of the one behind. */
+/* The hardest braking for a gap that is not needed yet: of the agent that is to change, and of the one behind. */
 static const float matching_mps2 = 1.5f, courtesy_mps2 = 2.0f;
 
 /* ---- places ---- */
@@ -90,7 +90,8 @@ static bool is_on_path(const drv_world *world, const drv_lane_driver *driver, in
     if (fabsf(there.left_m) < apart_m) return true;
 
     /* where it is going to be; agents of lower index have chosen already */
-    if (other >= agent || world->status[other] != DRV_DRIVING || !driver->driven[other].wish.is_changing) return false;
+    if (other >= agent || world->status[other] != DRV_DRIVING) return false;
+    if (!driver->driven[other].desired_change.is_changing) return false;
     const float driven_m = drv_larger(changed_m, changed_s * world->speed_mps[other]);
     const int32_t point = driver->window.point_start[other] + (int32_t)(driven_m / drv_path_pitch_m);
     const drv_point then = {driver->window.x_m[point], driver->window.y_m[point]};
@@ -100,11 +101,11 @@ static bool is_on_path(const drv_world *world, const drv_lane_driver *driver, in
 
 /* Finds the vehicles ahead of an agent and behind it on a path. */
 static void find_gaps(const drv_world *world, const drv_scratch *scratch, const drv_lane_driver *driver, int32_t agent,
-                      int32_t path, float agent_m, drv_wish *wish) {
+                      int32_t path, float agent_m, drv_desired_change *desired) {
     const drv_scene *scene = world->scene;
     const drv_on_map *on_map = &scratch->on_map;
-    wish->ahead = wish->behind = -1;
-    wish->ahead_gap_m = wish->behind_gap_m = INFINITY;
+    desired->ahead = desired->behind = -1;
+    desired->ahead_gap_m = desired->behind_gap_m = INFINITY;
     for (int32_t i = 0; i < on_map->count; i++) {
         const int32_t other = on_map->vehicle[i];
         const float dx = on_map->x_m[i] - world->x_m[agent], dy = on_map->y_m[i] - world->y_m[agent];
@@ -115,14 +116,14 @@ static void find_gaps(const drv_world *world, const drv_scratch *scratch, const 
         const float gap_m = fabsf(ahead_m) - 0.5f * (scene->length_m[agent] + scene->length_m[other]);
         const float speed_mps = drv_larger(0.0f, world->speed_mps[other]);
         const bool is_ahead = ahead_m > 0.0f || (ahead_m == 0.0f && other < agent);
-        if (is_ahead && gap_m < wish->ahead_gap_m) {
-            wish->ahead = other;
-            wish->ahead_gap_m = gap_m;
-            wish->ahead_mps = speed_mps;
-        } else if (!is_ahead && gap_m < wish->behind_gap_m) {
-            wish->behind = other;
-            wish->behind_gap_m = gap_m;
-            wish->behind_mps = speed_mps;
+        if (is_ahead && gap_m < desired->ahead_gap_m) {
+            desired->ahead = other;
+            desired->ahead_gap_m = gap_m;
+            desired->ahead_mps = speed_mps;
+        } else if (!is_ahead && gap_m < desired->behind_gap_m) {
+            desired->behind = other;
+            desired->behind_gap_m = gap_m;
+            desired->behind_mps = speed_mps;
         }
     }
 }
@@ -135,11 +136,11 @@ static float accepted_gap_m(drv_idm driver, float speed_mps, float lead_mps, flo
 }
 
 /* Whether the gaps on the other path are long enough for an agent. */
-static bool accepts(const drv_wish *wish, float speed_mps, bool is_underway) {
-    if (is_underway) return wish->ahead_gap_m > turning_back_m && wish->behind_gap_m > turning_back_m;
-    const float braking_mps2 = wish->is_urgent ? urgent_mps2 : gentle_mps2;
-    return wish->ahead_gap_m > accepted_gap_m(drv_agent_idm, speed_mps, wish->ahead_mps, braking_mps2) &&
-           wish->behind_gap_m > accepted_gap_m(drv_agent_idm, wish->behind_mps, speed_mps, braking_mps2);
+static bool accepts(const drv_desired_change *desired, float speed_mps, bool is_underway) {
+    if (is_underway) return desired->ahead_gap_m > turning_back_m && desired->behind_gap_m > turning_back_m;
+    const float braking_mps2 = desired->is_urgent ? urgent_mps2 : gentle_mps2;
+    return desired->ahead_gap_m > accepted_gap_m(drv_agent_idm, speed_mps, desired->ahead_mps, braking_mps2) &&
+           desired->behind_gap_m > accepted_gap_m(drv_agent_idm, desired->behind_mps, speed_mps, braking_mps2);
 }
 
 /* ---- the choice of one agent ---- */
@@ -172,42 +173,43 @@ static float spare_of(const drv_lane_driver *driver, int32_t path, int32_t furth
 void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent) {
     /* the path that it is on */
     drv_driven *own = &driver->driven[agent];
-    own->wish = (drv_wish){.end_gap_m = INFINITY, .ahead = -1, .behind = -1, .left_gap_m = INFINITY};
+    drv_desired_change *desired = &own->desired_change;
+    *desired = (drv_desired_change){.end_gap_m = INFINITY, .ahead = -1, .behind = -1, .left_gap_m = INFINITY};
     const int32_t start = drv_start_of(world, agent);
     path_spot spot = {0.0f, 0.0f};
     const int32_t path = nearest_path(world, driver, agent, &spot);
     follow(own, path, spot);
     if (path + 1 == driver->path_start[start + 1]) return;
 
-    /* whether it wishes to change to the next one */
+    /* whether a change to the next one is desired */
     const float front_m = own->path_m + 0.5f * world->scene->length_m[agent];
     const float speed_mps = drv_larger(0.0f, world->speed_mps[agent]);
     const int32_t further = driver->path_start[start + 1] - path - 2; /* changes that follow this one */
-    own->wish.spare_m = spare_of(driver, path, further);
-    own->wish.end_gap_m = driver->change_to_m[path] - own->wish.spare_m - front_m;
+    desired->spare_m = spare_of(driver, path, further);
+    desired->end_gap_m = driver->change_to_m[path] - desired->spare_m - front_m;
     if (front_m < driver->change_from_m[path]) return;
     const path_spot next = spot_on(&driver->paths, path + 1, place_of(world, agent), direction_of(world, agent));
     const float next_end_m = drv_path_length_m(&driver->paths, path + 1) - DRV_PATH_RUN_OUT_M;
     if (!(next.along_m >= 0.0f && next.along_m <= next_end_m && fabsf(next.left_m) <= beside_m)) return;
-    own->wish.exists = true;
-    own->wish.is_urgent = own->wish.end_gap_m < urgent_m + urgent_s * speed_mps;
+    desired->exists = true;
+    desired->is_urgent = desired->end_gap_m < urgent_m + urgent_s * speed_mps;
 
     /* whether it does */
-    find_gaps(world, scratch, driver, agent, path + 1, next.along_m, &own->wish);
+    find_gaps(world, scratch, driver, agent, path + 1, next.along_m, desired);
     const bool is_underway = fabsf(own->left_m) > underway_m && own->left_m * next.left_m < 0.0f;
-    if (!accepts(&own->wish, speed_mps, is_underway)) return;
-    own->wish.is_changing = true;
+    if (!accepts(&own->desired_change, speed_mps, is_underway)) return;
+    desired->is_changing = true;
     if (!is_underway) {
-        drv_wish left = {.ahead = -1};
+        drv_desired_change left = {.ahead = -1};
         find_gaps(world, scratch, driver, agent, path, own->path_m, &left);
-        own->wish.left_gap_m = left.ahead_gap_m;
-        own->wish.left_mps = left.ahead_mps;
+        desired->left_gap_m = left.ahead_gap_m;
+        desired->left_mps = left.ahead_mps;
     }
     const float next_front_m = next.along_m + 0.5f * world->scene->length_m[agent];
-    own->wish.end_gap_m = INFINITY;
+    desired->end_gap_m = INFINITY;
     if (further > 0) { /* until the last place for the change after this one */
-        own->wish.spare_m = spare_of(driver, path + 1, further - 1);
-        own->wish.end_gap_m = driver->change_to_m[path + 1] - own->wish.spare_m - next_front_m;
+        desired->spare_m = spare_of(driver, path + 1, further - 1);
+        desired->end_gap_m = driver->change_to_m[path + 1] - desired->spare_m - next_front_m;
     }
     follow(own, path + 1, next);
 }
@@ -217,57 +219,57 @@ void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driv
 /* Whether an agent stands, and waits for a change. */
 static bool waits(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
     if (agent >= world->scene->num_agents || world->status[agent] != DRV_DRIVING) return false;
-    const drv_wish *wish = &driver->driven[agent].wish;
-    return wish->exists && !wish->is_changing && world->speed_mps[agent] < drv_rests_below_mps;
+    const drv_desired_change *desired = &driver->driven[agent].desired_change;
+    return desired->exists && !desired->is_changing && world->speed_mps[agent] < drv_rests_below_mps;
 }
 
-/* The standing vehicle beside an agent on the path that it wishes to change to; -1 if there is none. Of two, the one
- * ahead: past it, the agent is past the other one, too. */
-static int32_t standing_beside(const drv_wish *wish) {
-    if (wish->ahead >= 0 && wish->ahead_gap_m < turning_back_m && wish->ahead_mps < drv_rests_below_mps)
-        return wish->ahead;
-    if (wish->behind >= 0 && wish->behind_gap_m < turning_back_m && wish->behind_mps < drv_rests_below_mps)
-        return wish->behind;
+/* The standing vehicle beside an agent on the path that it is to change to; -1 if there is none. Of two, the one ahead:
+ * past it, the agent is past the other one, too. */
+static int32_t standing_beside(const drv_desired_change *desired) {
+    if (desired->ahead >= 0 && desired->ahead_gap_m < turning_back_m && desired->ahead_mps < drv_rests_below_mps)
+        return desired->ahead;
+    if (desired->behind >= 0 && desired->behind_gap_m < turning_back_m && desired->behind_mps < drv_rests_below_mps)
+        return desired->behind;
     return -1;
 }
 
 /* Whether an agent has room on its path to get past the vehicle beside it, so that it can change ahead of that one. */
 static bool has_room(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t beside) {
     const drv_driven *own = &driver->driven[agent];
-    const drv_wish *wish = &own->wish;
+    const drv_desired_change *desired = &own->desired_change;
     const float lengths_m = world->scene->length_m[agent] + world->scene->length_m[beside];
     const float needed_m = past_m + turning_back_m +
-                           (wish->behind == beside ? -wish->behind_gap_m : lengths_m + wish->ahead_gap_m);
+                           (desired->behind == beside ? -desired->behind_gap_m : lengths_m + desired->ahead_gap_m);
     const bool is_led = own->leads >= 0 && driver->driven[own->leads].follower.speed_mps < drv_rests_below_mps;
-    const float end_m = wish->end_gap_m + wish->spare_m;
+    const float end_m = desired->end_gap_m + desired->spare_m;
     return needed_m <= drv_smaller(end_m, is_led ? own->lead_gap_m : INFINITY) - drv_agent_idm.min_gap_m;
 }
 
-/* Whether an agent drives on past the standing vehicle beside it: if it has room. Of two that wish to change to each
+/* Whether an agent drives on past the standing vehicle beside it: if it has room. Of two that are to change to each
  * other's lanes, the one ahead does, unless only the other one has room. */
 static bool drives_past(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t beside) {
     if (!has_room(world, driver, agent, beside)) return false;
-    if (!waits(world, driver, beside) || standing_beside(&driver->driven[beside].wish) != agent) return true;
-    return driver->driven[agent].wish.behind == beside || !has_room(world, driver, beside, agent);
+    if (!waits(world, driver, beside) || standing_beside(&driver->driven[beside].desired_change) != agent) return true;
+    return driver->driven[agent].desired_change.behind == beside || !has_room(world, driver, beside, agent);
 }
 
 /* ---- the reaction of all agents ---- */
 
 /* Lowers the acceleration of an agent to what keeps a gap, but brakes no harder than `hardest_mps2` for it. */
 static void make_gap(drv_driven *own, float gap_m, float lead_mps, float hardest_mps2) {
-    drv_follower wished = own->follower;
-    drv_keep_gap(&wished, gap_m, lead_mps);
-    const float wished_mps2 = drv_larger(wished.acceleration_mps2, -hardest_mps2);
-    own->follower.acceleration_mps2 = drv_smaller(own->follower.acceleration_mps2, wished_mps2);
+    drv_follower gap_follower = own->follower;
+    drv_keep_gap(&gap_follower, gap_m, lead_mps);
+    const float gap_mps2 = drv_larger(gap_follower.acceleration_mps2, -hardest_mps2);
+    own->follower.acceleration_mps2 = drv_smaller(own->follower.acceleration_mps2, gap_mps2);
 }
 
-/* Whether an agent stays behind the agent ahead on the other path, which wishes to change to the path that this one is
+/* Whether an agent stays behind the agent ahead on the other path, which is to change to the path that this one is
  * on: if both braked alike for the ends of their windows, they would stand beside each other. */
 static bool stays_behind(const drv_world *world, const drv_lane_driver *driver, int32_t agent) {
-    const int32_t ahead = driver->driven[agent].wish.ahead;
+    const int32_t ahead = driver->driven[agent].desired_change.ahead;
     if (ahead < 0 || ahead >= world->scene->num_agents || world->status[ahead] != DRV_DRIVING) return false;
-    const drv_wish *wish = &driver->driven[ahead].wish;
-    return wish->exists && !wish->is_changing && wish->behind == agent;
+    const drv_desired_change *desired = &driver->driven[ahead].desired_change;
+    return desired->exists && !desired->is_changing && desired->behind == agent;
 }
 
 /* Whether an agent can brake comfortably to the speed of a vehicle ahead. */
@@ -280,35 +282,36 @@ void drv_path_choice_react(const drv_world *world, drv_lane_driver *driver) {
     for (int32_t agent = 0; agent < world->scene->num_agents; agent++) {
         if (world->status[agent] != DRV_DRIVING) continue;
         drv_driven *own = &driver->driven[agent];
-        const drv_wish *wish = &own->wish;
-        const int32_t beside = wish->exists && !wish->is_changing ? standing_beside(wish) : -1;
+        const drv_desired_change *desired = &own->desired_change;
+        const int32_t beside = desired->exists && !desired->is_changing ? standing_beside(desired) : -1;
         const bool is_past = beside >= 0 && drives_past(world, driver, agent, beside);
 
         /* it stops before the last place for its change */
-        if (wish->end_gap_m < INFINITY) {
+        if (desired->end_gap_m < INFINITY) {
             const float hardest_mps2 = stays_behind(world, driver, agent) ? drv_agent_idm.hardest_braking_mps2
                                                                           : drv_agent_idm.braking_mps2;
-            if (!is_past && !wish->is_changing) make_gap(own, wish->end_gap_m, 0.0f, hardest_mps2);
-            drv_keep_gap(&own->follower, wish->end_gap_m + wish->spare_m, 0.0f);
+            if (!is_past && !desired->is_changing) make_gap(own, desired->end_gap_m, 0.0f, hardest_mps2);
+            drv_keep_gap(&own->follower, desired->end_gap_m + desired->spare_m, 0.0f);
         }
-        if (!wish->exists) continue;
+        if (!desired->exists) continue;
 
         /* while it changes, it keeps the gap on the path that it leaves, if it still can */
-        if (wish->is_changing) {
-            if (!can_brake_to(own, wish->left_gap_m, wish->left_mps))
-                drv_keep_gap(&own->follower, wish->left_gap_m, wish->left_mps);
+        if (desired->is_changing) {
+            if (!can_brake_to(own, desired->left_gap_m, desired->left_mps))
+                drv_keep_gap(&own->follower, desired->left_gap_m, desired->left_mps);
             continue;
         }
 
         /* it makes a gap behind the vehicle ahead on the other path */
-        if (wish->ahead >= 0 && !(is_past && beside == wish->ahead))
-            make_gap(own, wish->ahead_gap_m, wish->ahead_mps, matching_mps2);
+        if (desired->ahead >= 0 && !(is_past && beside == desired->ahead))
+            make_gap(own, desired->ahead_gap_m, desired->ahead_mps, matching_mps2);
 
         /* the agent behind makes a gap for an urgent change; one that is already beside passes instead */
-        if (!wish->is_urgent || wish->behind < 0 || wish->behind_gap_m < turning_back_m) continue;
-        if (wish->behind >= world->scene->num_agents) continue;
-        if (world->status[wish->behind] != DRV_DRIVING) continue;
-        if (driver->driven[wish->behind].wish.is_changing) continue; /* it leaves that lane, or begins to */
-        make_gap(&driver->driven[wish->behind], wish->behind_gap_m, own->follower.speed_mps, courtesy_mps2);
+        if (!desired->is_urgent || desired->behind < 0 || desired->behind_gap_m < turning_back_m) continue;
+        if (desired->behind >= world->scene->num_agents) continue;
+        if (world->status[desired->behind] != DRV_DRIVING) continue;
+        drv_driven *behind = &driver->driven[desired->behind];
+        if (behind->desired_change.is_changing) continue; /* it leaves that lane, or begins to */
+        make_gap(behind, desired->behind_gap_m, own->follower.speed_mps, courtesy_mps2);
     }
 }

@@ -14,11 +14,11 @@ static inline bool drv_changes_path(const drv_lane_driver *driver, const drv_wor
     return driver->path_start[start + 1] > driver->path_start[start] + 1;
 }
 
-/* Sets the path that an agent follows, its place there and its wish to change. Needs the list of vehicles on the map,
- * and the choices of the agents of lower index. */
+/* Sets the path that an agent follows, its place there and its desired lane change. Needs the list of vehicles on the
+ * map, and the choices of the agents of lower index. */
 DRV_STEP_API void drv_path_choose(const drv_world *world, drv_scratch *scratch, drv_lane_driver *driver, int32_t agent);
 
-/* Lowers the accelerations of agents that wish to change, and of those that make room for them. */
+/* Lowers the accelerations of agents with a desired lane change, and of those that make room for them. */
 DRV_STEP_API void drv_path_choice_react(const drv_world *world, drv_lane_driver *driver);
 
 #endif

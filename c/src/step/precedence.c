@@ -74,8 +74,8 @@ static float turn_cos_at(const drv_paths *window, const drv_driven *own, int32_t
     return window->cos_heading[a] * window->cos_heading[b] + window->sin_heading[a] * window->sin_heading[b];
 }
 
-/* Whether two agents drive towards each other, and each would enter a zone of which it sees only a part. */
-static bool meets_unseen(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t other) {
+/* Whether two agents drive towards each other, each in or near a zone that reaches beyond what it claims. */
+static bool meets_beyond_claims(const drv_world *world, const drv_lane_driver *driver, int32_t agent, int32_t other) {
     const drv_driven *a = &driver->driven[agent], *b = &driver->driven[other];
     if (a->claimed_head_on <= a->claimed || b->claimed_head_on <= b->claimed) return false;
     const float a_cos = world->cos_heading[agent], a_sin = world->sin_heading[agent];
@@ -189,16 +189,16 @@ static void zip_behind(drv_driven *own, float joint_m, const drv_driven *other, 
     const float gap_m = joint_m - other_joint_m - other->follower.length_m;
     const float lead_mps = drv_larger(0.0f, other->follower.speed_mps), speed_mps = own->follower.speed_mps;
     const float before_mps2 = own->follower.acceleration_mps2;
-    drv_follower wished = own->follower;
-    drv_keep_gap(&wished, gap_m, lead_mps);
+    drv_follower gap_follower = own->follower;
+    drv_keep_gap(&gap_follower, gap_m, lead_mps);
     /* what it takes to fall behind in time */
     const float time_s = drv_larger(0.5f, joint_m / drv_larger(1.0f, speed_mps));
     const float missing_m = drv_larger(0.0f, own->follower.driver.min_gap_m - gap_m) +
                             drv_larger(0.0f, speed_mps - lead_mps) * time_s;
     const float hardest_mps2 = drv_larger(zip_mps2, 2.0f * missing_m / (time_s * time_s));
-    const float wished_mps2 = drv_larger(wished.acceleration_mps2, -hardest_mps2);
-    if (!(wished_mps2 < before_mps2)) return;
-    own->follower.acceleration_mps2 = wished_mps2;
+    const float gap_mps2 = drv_larger(gap_follower.acceleration_mps2, -hardest_mps2);
+    if (!(gap_mps2 < before_mps2)) return;
+    own->follower.acceleration_mps2 = gap_mps2;
     own->waits_for = index;
     own->yields = true;
 }
@@ -212,7 +212,7 @@ static void settle_pair(const drv_world *world, drv_lane_driver *driver, int32_t
     crossed_part a_part, b_part;
     const float apart_m = 0.5f * (width_m[agent] + width_m[other]) + path_gap_m;
     const float distance_m = drv_larger(drv_min_crossing_distance_m, apart_m);
-    if (!(meets_unseen(world, driver, agent, other) && find_head_on(driver, a, b, distance_m, &a_part, &b_part)))
+    if (!(meets_beyond_claims(world, driver, agent, other) && find_head_on(driver, a, b, distance_m, &a_part, &b_part)))
         find_crossing(&driver->window, a, b, distance_m, &a_part, &b_part);
     if (a_part.last < 0) return;
     passage of_a = passage_of(a, a_part), of_b = passage_of(b, b_part);

@@ -20,11 +20,12 @@ DECOMPRESSED_BYTES, DECOMPRESSED_SHARE = 16 * 2**20, 32
 """Limit of decompressed JSON: the larger of a constant and a multiple of the file; real JSON shrinks to a fifth."""
 
 BINARY_BYTES, BINARY_SHARE = 8 * 2**20, 12
-"""The same for binary formats, whose scenes take up to nine times their bytes while they are read and checked; real
-files shrink to between a half and an eighth."""
+"""The same for all other formats. Scenes of binary files take up to nine times their bytes while they are read and
+checked; real ones shrink to between a half and an eighth. Parsed XML is bounded by itself, too."""
 
 PARSED_BYTES, PARSED_SHARE = 90 * 10**6, 96
-"""Limit of the memory of parsed JSON from a compressed file, likewise; real files take 55 times their size."""
+"""Limit of the memory of parsed XML, and of parsed JSON from a compressed file, likewise; real ones of the latter take
+55 times their size."""
 
 WAYMO_DT_S = 0.1
 """The step of the Waymo Open Motion logs, for the formats whose files have them without their step."""

@@ -224,8 +224,7 @@ def test_a_map_alone_is_a_scene(name, tmp_path):
 
 
 def test_ids_that_are_not_unique_are_replaced_by_indices():
-    first, second = file_bytes([object_bytes(), object_bytes(x=9.0)], []), november_bytes
-    data = bytearray(second(first, predicted=()))
+    data = bytearray(november_bytes(file_bytes([object_bytes(), object_bytes(x=9.0)], []), predicted=()))
     struct.pack_into("<i", data, data.index(ints(0, 1, 71, 4)) + 8, 70)
     scene = read(bytes(data))
     assert scene.objects.id.tolist() == [0, 1]

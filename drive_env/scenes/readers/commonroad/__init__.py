@@ -33,8 +33,8 @@ READ_TAGS = ("lanelet", "obstacle", "staticObstacle", "dynamicObstacle", "phanto
 ORIGIN_CHARACTERS = 300
 """Of author, affiliation and source in the report."""
 
-STATE_LIMIT = 1 << 26
-"""States of all objects over all frames: a small file can claim a product that memory cannot hold."""
+STATE_LIMIT = 1 << 22
+"""States of all objects over all frames, 168 MB: a small file can claim a product that memory cannot hold."""
 
 
 def has_signature(data: bytes) -> bool:

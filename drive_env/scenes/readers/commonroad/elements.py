@@ -49,7 +49,7 @@ def parsed(data: bytes, stored_bytes: int) -> Element:
         builder.end(tag)
 
     def document_type(*_):
-        # Entities can make a document of any size of a small one, or read other files.
+        # Entities can expand a small document to any size, or read other files.
         raise SceneError(f"line {parser.CurrentLineNumber}, column {parser.CurrentColumnNumber}: it has a document "
                          "type; it must have none")
 
@@ -61,7 +61,7 @@ def parsed(data: bytes, stored_bytes: int) -> Element:
     except expat.ExpatError as error:
         raise SceneError(f"line {error.lineno}, column {error.offset + 1}: "
                          f"{expat.ErrorString(error.code)}") from None
-    except (LookupError, ValueError) as error:  # an encoding that Python has not, or that is none of text
+    except (LookupError, ValueError) as error:  # an encoding that Python does not have, or one of bytes
         raise SceneError(f"line 1, column 1: it cannot be decoded: {value_text(str(error))}") from None
     return builder.close()
 
@@ -103,6 +103,7 @@ def number_of(element: Element, place: str, low: float = -math.inf, high: float 
     """
     text = text_of(element)
     try:
+        # Python reads 1_0 as 10; XML has no such numbers.
         found = float(text) if "_" not in text else math.nan
     except ValueError:
         found = math.nan

@@ -39,7 +39,10 @@ WIDTH_LIMIT_M = 100.0
 """Of a lane, far above any."""
 
 PIECES_PER_STEP = 1000
-"""Of the way between two points of a bound, which bounds the memory of a small file."""
+"""Of the way between two points of a bound."""
+
+PIECE_LIMIT = 1_000_000
+"""Of all bounds, 1,000 km of them: a small file can have far-apart points whose pieces memory cannot hold."""
 
 POINTS_AT_ONCE = 256
 """Points that are tested together, which bounds the memory."""
@@ -259,12 +262,13 @@ def _lines(lanes, lane_of):
 
 def _edges(lanes):
     """The parts of bounds beyond which no other lane is."""
-    ids, pieces = {lanelet.id for lanelet in lanes}, []
+    ids, pieces, left = {lanelet.id for lanelet in lanes}, [], PIECE_LIMIT
     for index, lanelet in enumerate(lanes):
         sides = ((1.0, lanelet.left_m), (-1.0, lanelet.right_m))
         for (side, bound_m), neighbour in zip(sides, lanelet.beside, strict=True):
             if neighbour not in ids:
-                pieces.append((index, side, _cut(bound_m)))
+                pieces.append((index, side, _cut(bound_m, left)))
+                left -= len(pieces[-1][2]) - 1
     if not pieces:
         return
     # The places beyond the middles of all pieces of all bounds.
@@ -285,13 +289,19 @@ def _edges(lanes):
             yield lanes[index], points_m[begin : end + 1]
 
 
-def _cut(points_m):
-    """The line through points that differ, with points between those that are farther apart than a piece."""
+def _cut(points_m, limit):
+    """The line through points that differ, with points between those that are farther apart than a piece.
+
+    Raises:
+        SceneError: it has more pieces than `limit`.
+    """
     kept = points_m[np.concatenate([[True], (np.diff(points_m, axis=0) != 0).any(axis=1)])]
     if len(kept) < 2:
         return kept
     length_m = np.hypot(*np.diff(kept, axis=0).T)
     count = np.minimum(np.ceil(length_m / PIECE_M), PIECES_PER_STEP).astype(int).clip(1)
+    if count.sum() > limit:
+        raise SceneError(f"lanelets: their bounds have more than {PIECE_LIMIT} pieces of up to {PIECE_M:g} m")
     step = np.repeat(np.arange(len(count)), count)
     share = (np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)) / count[step]
     return np.concatenate([kept[step] + share[:, None] * (kept[step + 1] - kept[step]), kept[-1:]])

@@ -6,6 +6,7 @@ In 2018b all are `obstacle` with a `role`; in 2020a they are `staticObstacle` an
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -108,7 +109,7 @@ def _read_obstacle(element, name, is_static, dt_s, report):
             states.append(read_state(state, place, None, report))
     frames = [state.frame for state in states]
     if len(set(frames)) < len(frames):
-        twice = next(frame for frame in frames if frames.count(frame) > 1)
+        twice = next(frame for frame, count in Counter(frames).items() if count > 1)
         raise SceneError(f"{name}: it has two states at time {twice}; it must have one")
     states = _with_velocities(sorted(states, key=lambda state: state.frame), dt_s, is_static, report)
     return Track(id_of(element, name), KINDS.get(kind, "other"), shape.length_m, shape.width_m, is_static,
@@ -160,10 +161,7 @@ def place_of(position: Element, place: str, report: Report) -> tuple[float, floa
 def _region_centre(position, place):
     for tag in ("rectangle", "circle"):
         for at, region in children(position, tag, place):
-            centre = region.find("center")
-            if centre is None:
-                return 0.0, 0.0
-            return (number_of(child(centre, "x", at), f"{at}: x"), number_of(child(centre, "y", at), f"{at}: y"))
+            return _centre(region, at)
     for at, polygon in children(position, "polygon", place):
         points_m = np.array(points_of(polygon, at)).reshape(-1, 2)
         if len(points_m):
@@ -183,7 +181,7 @@ def read_shape(element: Element, place: str, report: Report) -> Shape:
     for at, rectangle in rectangles:
         length_m, width_m = (number_of(child(rectangle, name, at), f"{at}: {name}", 0.0, SIZE_RANGE_M[1])
                              for name in ("length", "width"))
-        x_m, y_m = _region_centre(element, place) if len(rectangles) == 1 else _centre(rectangle, at)
+        x_m, y_m = _centre(rectangle, at)
         turn = rectangle.find("orientation")
         turn_rad = 0.0 if turn is None else number_of(turn, f"{at}: orientation", -ANGLE_LIMIT_RAD, ANGLE_LIMIT_RAD)
         if len(rectangles) == 1 and element.find("circle") is None and element.find("polygon") is None:
@@ -205,6 +203,7 @@ def read_shape(element: Element, place: str, report: Report) -> Shape:
 
 
 def _centre(element, place):
+    """x and y of the centre of a rectangle or circle, which is the origin where the file has none."""
     centre = element.find("center")
     if centre is None:
         return 0.0, 0.0

@@ -19,8 +19,8 @@ COLOURS = {"red": "red", "redYellow": "red", "yellow": "yellow", "green": "green
 GERMAN_SIGNS = {"206": "stop", "205": "yield", "274": "limit"}
 SIGNS = {"USA": {"R1-1": "stop", "R1": "stop", "R1-2": "yield", "R2-1": "limit"},
          "ESP": {"R2": "stop", "R1": "yield", "R301": "limit"}}
-"""What signs mean, by country and number, beside the German numbers, which the tools of CommonRoad have for countries
-whose own they do not know."""
+"""What signs mean, by country and number, beside the German numbers, which the tools of CommonRoad use for countries
+without numbers of their own there."""
 
 STEP_LIMIT = 10_000_000
 

@@ -6,8 +6,6 @@ has points; their stop lines are imputed, across the lane.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ....errors import SceneError
@@ -23,7 +21,7 @@ from ...scene import (
     TrafficControls,
     no_traffic_controls,
 )
-from ...stop_signs import LANE_WIDTH_M
+from ...stop_line import stop_line_m
 from .objects import ID_RANGE
 
 LIGHT_STATES = {
@@ -94,20 +92,3 @@ def _read_log(entry, place, frame_count, origin_m, report):
                                 lambda at, name=name: f"{place}.{name}[{at[0]}]")
                 for axis, name in enumerate(("x", "y"))]
     return log, (float(points_m[0][0]), float(points_m[1][0])) if len(lists["state"]) else None
-
-
-def stop_line_m(roads: Roads, lane: int, x_m: float, y_m: float) -> tuple[float, float, float, float]:
-    """The ends of the line through a point across a lane, at right angles to the segment nearest to the point."""
-    points = slice(roads.start[lane], roads.start[lane + 1])
-    points_m = np.stack([roads.x_m[points], roads.y_m[points]], axis=1).astype(np.float64)
-    step_m = np.diff(points_m, axis=0)
-    length2 = (step_m**2).sum(axis=1)
-    if not length2.any():
-        return x_m, y_m, x_m, y_m
-    to_point_m = np.array([x_m, y_m]) - points_m[:-1]
-    share = np.clip((to_point_m * step_m).sum(axis=1) / np.where(length2 > 0, length2, 1), 0, 1)
-    away2 = ((to_point_m - share[:, None] * step_m) ** 2).sum(axis=1)
-    nearest = int(np.argmin(np.where(length2 > 0, away2, np.inf)))
-    ahead_x, ahead_y = step_m[nearest] / math.sqrt(length2[nearest])
-    half_m = LANE_WIDTH_M / 2
-    return x_m - half_m * ahead_y, y_m + half_m * ahead_x, x_m + half_m * ahead_y, y_m - half_m * ahead_x

@@ -1,7 +1,8 @@
 """How is a PufferDrive `.bin` read? By the one layout that fits: the file has neither a signature nor a version.
 
 A layout fits if it uses up the bytes of the file exactly, its numbers are in their ranges, and valid states are finite
-and plausible. Lengths alone do not tell: a file of November 2025 also has the length of one with another head.
+and plausible. Lengths alone do not decide: a file of November 2025 can also have the length of a layout with another
+head.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LAYOUTS: tuple[EntityLayout | ReleaseLayout, ...] = (
 """From the oldest to the newest."""
 
 SHOWN_NUMBERS = 4
-"""Numbers at the begin of a file that the error shows; no layout has fewer."""
+"""Numbers at the beginning of a file that the error shows; no layout has fewer."""
 
 
 def open(source: Source) -> Iterator[Scene]:
@@ -77,7 +78,7 @@ def read_pufferdrive(data: bytes, source: str) -> Scene:
 
 
 def _nearest(data, misfits):
-    """Why no layout fits: the reason of the one that fits most, unless none fits the first object or road."""
+    """Why no layout fits: the reason of the one that fits most of the file, if it fits the first object or road."""
     error = max((error for _, error in misfits), key=lambda error: (error.reached, error.ends, error.at))
     if error.reached:
         names = [repr(name) for name, other in misfits if (str(other), other.reached) == (str(error), error.reached)]
@@ -86,11 +87,6 @@ def _nearest(data, misfits):
         return f"it has {len(data)} bytes; no layout has fewer than {4 * SHOWN_NUMBERS}"
     numbers = ", ".join(map(str, np.frombuffer(data, "<i4", SHOWN_NUMBERS)))
     return f"byte 0: it begins with the numbers {numbers}, as no known layout of {len(data)} bytes does"
-
-
-def read_as(name: str, data: bytes, source: str) -> Scene:
-    """The scene in `data`, which must be of the layout of this name; errors as those of `read_pufferdrive`."""
-    return as_scene(contents_of(data, next(layout for layout in LAYOUTS if layout.name == name)), source)
 
 
 def contents_of(data: bytes, layout: EntityLayout | ReleaseLayout) -> Contents:

@@ -30,7 +30,7 @@ from .contents import Contents
 from .controls import as_controls
 
 SENTINEL_M = -10_000.0
-"""What invalid positions hold; a goal there is none."""
+"""What invalid positions hold; a goal there stands for no goal."""
 
 
 def as_scene(contents: Contents, source: str) -> Scene:

@@ -19,7 +19,7 @@ class LayoutError(SceneError):
 
     Attributes:
         reached: the number of entities and sections that fit, a measure of how much of the file does.
-        ends: whether the file ends too early, as one of the layout that is cut off.
+        ends: whether the file ends too early, as a truncated one of the layout does.
         at: the byte up to which it was read.
     """
 
@@ -33,7 +33,7 @@ class Road(NamedTuple):
 
     Attributes:
         at: its byte.
-        kind: by the words of `ROAD_KINDS`; "" where the format has a kind that a scene has not.
+        kind: by the words of `ROAD_KINDS`; "" for a kind of the format that scenes do not have.
         id: its id; the index in the file where the layout has none.
         points_at: the byte of its points: all x, then all y, then all z, float32.
         point_count: their number.
@@ -88,7 +88,7 @@ class Contents:
         marked_expert: (n,) bool.
         has_road_ids: whether the ids of roads are those of the file.
         dt_s: None where the layout has none.
-        sdc, predicted, of_interest: indices of objects, as in the file; None for those that the layout has not.
+        sdc, predicted, of_interest: indices of objects, as in the file; None for those that the layout does not have.
         dropped, imputed: what of the file is not in here, and what of this is not in the file, by reason.
     """
 
@@ -126,7 +126,7 @@ class Cursor:
     Attributes:
         data: the file.
         at: the next byte.
-        reached: see `LayoutError`; those who read set it.
+        reached: see `LayoutError`; set by the functions that read.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -137,7 +137,7 @@ class Cursor:
         return LayoutError(message, self.reached, ends, self.at)
 
     def skip(self, count: int, place: str, what: str) -> int:
-        """The byte at which so many bytes begin, which are behind it from now on.
+        """Skips `count` bytes, and returns the byte at which they begin.
 
         Raises:
             LayoutError: there are fewer.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....errors import SceneError
-from ...coordinates import relative
-from ...limits import CONTROL_STATE_LIMIT, COORDINATE_LIMIT_M
+from ...coordinates import bounded_float32, relative
+from ...limits import CONTROL_STATE_LIMIT
 from ...scene import (
     CONTROL_KIND_CODES,
     LIGHT_STATE_CODES,
@@ -16,7 +16,7 @@ from ...scene import (
     TrafficControls,
     no_traffic_controls,
 )
-from ..gpudrive.lights import stop_line_m
+from ...stop_line import stop_line_m
 from .contents import Contents
 
 LIGHT_STATES = np.array([LIGHT_STATE_CODES[word] for word in ("off", "red", "yellow", "green", "off")], np.uint8)
@@ -63,12 +63,9 @@ def as_controls(contents: Contents, roads: Roads, index_of_road: np.ndarray, fra
 
 
 def _line_m(control, index, roads, lanes, origin_m, report):
-    """(4,) the stop line, its left end first, as the traffic sees it that comes along the first of its lanes."""
+    """(4,) the stop line, its left end, in the direction of the first of its lanes, first."""
     ends_m = relative(control.line.reshape(2, 3)[:, :2], origin_m)
-    far = ~(np.abs(ends_m) <= COORDINATE_LIMIT_M)
-    if far.any():
-        raise SceneError(f"traffic control {index} at byte {control.at}: its stop line is {ends_m[far][0]:g} m from "
-                         f"the scene's origin; it must be within {COORDINATE_LIMIT_M:g} m")
+    bounded_float32(ends_m, lambda _: f"traffic control {index} at byte {control.at}: its stop line")  # checks them
     middle_m = ends_m.mean(axis=0)
     across_m = stop_line_m(roads, lanes[0], *middle_m) if lanes else (*middle_m, *middle_m)
     if (ends_m[0] == ends_m[1]).all():
