@@ -5,7 +5,7 @@
 #                            holds curves and checkpoint
 #   make test [WORKERS=n]    runs the test suite in so many processes (2)
 #   make test-cores          compiles the cores and C tests that run under sanitizers, which `make test` does otherwise
-#   make docs                builds the site of docs/ into build/site and tests it
+#   make docs                builds the site of docs/ into build/site, runs its tutorials, and tests it
 #   make determinism         compares the bytes of every build and every way to step on this machine; prints the hashes
 #                            (SHARE=n: each way runs one rollout of n, a third of the builds one of n/4; together: all)
 #   make nightly             runs what takes too long for .ci/run: `make test-nightly`, `make determinism` in full,

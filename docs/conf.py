@@ -6,22 +6,40 @@
 from __future__ import annotations
 
 import inspect
+import logging
+import os
 import re
 import sys
 from enum import Enum
 from importlib.metadata import version as version_of
+from pathlib import Path
 
+from docutils import nodes
+from nbclient import NotebookClient
+from sphinx.addnodes import download_reference
 from sphinx.pycode import ModuleAnalyzer
 
 project = "drive-env"
 author = "the drive-env authors"
 version = release = version_of("drive-env")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 
 # ---- Markdown ----
 
 myst_heading_anchors = 3  # links such as observation.md#kinds, as in the checkout
+
+# ---- tutorials: notebooks, which the build executes; an error in a cell is a warning with its traceback ----
+
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_timeout = 120  # seconds for a cell
+nb_execution_show_tb = True
+nb_output_stderr = "warn"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of their kernels: several threads are slow on busy processors
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # a line for each notebook, also with --quiet
+# A kernel warns that its ports, on this machine alone, are not encrypted. myst-nb has no option for its arguments.
+NotebookClient.extra_arguments.default_args = (["--IPKernelApp.log_level=ERROR"],)
 
 # ---- docstrings ----
 
@@ -54,6 +72,18 @@ def list_the_rest(app, page: str, source: list[str]) -> None:
     rest = sorted(app.env.found_docs - named - {"index"})
     pages = "\n".join(["```{toctree}", ":hidden:", ":caption: More", "", *rest, "```"]) if rest else ""
     source[0] = source[0].replace(REST, pages)
+
+
+def offer_notebook(app, doctree) -> None:
+    """Adds a link to the executed notebook below the title of a tutorial."""
+    page = app.env.docname
+    if not page.startswith("tutorials/"):
+        return
+    notebook = Path(app.env.mystnb_config.output_folder, f"{page}.ipynb")
+    target = "/" + os.path.relpath(notebook, app.srcdir)  # a leading slash: from the folder of the sources
+    link = download_reference("", "", nodes.inline("", "as a Jupyter notebook"), reftarget=target)
+    title = next(doctree.findall(nodes.title))
+    title.parent.insert(1, nodes.paragraph("", "", nodes.Text("Download this page "), link, nodes.Text(".")))
 
 
 class AsWritten(str):
@@ -112,4 +142,5 @@ def docstring_as_meant(app, what, name, found, options, lines: list[str]) -> Non
 def setup(app):
     app.connect("autodoc-process-docstring", docstring_as_meant, priority=400)  # before Napoleon's 500
     app.connect("source-read", list_the_rest)
+    app.connect("doctree-read", offer_notebook, priority=400)  # before Sphinx collects downloads, at 500
     app.connect("autodoc-process-signature", signature_as_written)

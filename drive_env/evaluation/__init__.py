@@ -10,6 +10,7 @@ from .hardness import SceneHardness, hard_scenes, load_hardness, save_hardness, 
 from .human_replay import HumanReplay
 from .manager import EvalManager, Evaluated
 from .multi_scenario import MultiScenario
+from .per_scene import SceneScores
 from .realism import Realism
 from .result import Coverage, EvalResult, Failure, Render, load_result, merge
 from .robustness import Robustness
@@ -19,8 +20,8 @@ from .traffic_matrix import TrafficMatrix
 
 __all__ = [
     "EVALUATORS", "Adaptation", "BehaviourClass", "Coverage", "Episode", "EvalManager", "EvalResult", "Evaluated",
-    "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Realism",
-    "Render", "Robustness", "SceneHardness", "Source", "TrafficMatrix", "evaluator_of", "first_episodes", "hard_scenes",
-    "load_hardness", "load_result", "load_sections", "merge", "resolved_section", "runnable", "save_hardness",
-    "scene_hardness",
+    "Evaluator", "EvaluatorConfig", "Failure", "Figure", "HumanReplay", "MultiScenario", "Probe", "Realism", "Render",
+    "Robustness", "SceneHardness", "SceneScores", "Source", "TrafficMatrix", "evaluator_of", "first_episodes",
+    "hard_scenes", "load_hardness", "load_result", "load_sections", "merge", "resolved_section", "runnable",
+    "save_hardness", "scene_hardness",
 ]

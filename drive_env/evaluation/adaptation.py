@@ -69,6 +69,9 @@ class Adaptation(MultiScenario):
         Args:
             policy, world, group: as for `Evaluator.open_episode`.
 
+        Returns:
+            The batch, and a function that returns actions in the form of `batch.actions`.
+
         Raises:
             ConfigError: as there, or the episode has the memory of another one.
             SceneError: as there.

@@ -248,7 +248,7 @@ class Evaluator:
             policy: as for `rollout`. world, group: of the row.
 
         Returns:
-            The batch, and a function that takes it and returns the actions of all agents.
+            The batch, and a function that takes it and returns actions in the form of `batch.actions`.
 
         Raises:
             ConfigError: no episode has this world, there is no such group, or the policy does not fit.

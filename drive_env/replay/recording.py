@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from html import escape
 
 from ..errors import ConfigError
 from ..whole_file import whole_file
@@ -11,9 +12,13 @@ from .page import fill_page
 from .trials import RecordedTrials
 
 
+FRAME_HEIGHT_PX = 600
+"""Height of the replay page in a notebook: map, timeline and controls without scrolling."""
+
+
 @dataclass(frozen=True, eq=False)
 class Recording(RecordedTrials):
-    """Some trials of one world.
+    """Some trials of one world. A notebook shows a recording as its replay page.
 
     Attributes:
         config, layout: of the recorded batch.
@@ -44,6 +49,11 @@ class Recording(RecordedTrials):
             reason = error.strerror or error
             raise ConfigError(f"path is {os.fspath(path)!r}; it cannot be written: {reason}") from error
         return len(page)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the replay page in a frame, without a file of its own."""
+        return (f'<iframe srcdoc="{escape(self.html())}" title="Replay" allow="fullscreen" '
+                f'style="width: 100%; height: {FRAME_HEIGHT_PX}px; border: 0"></iframe>')
 
     def __repr__(self) -> str:
         frames = sum(trial.frame_count for trial in self.trials)

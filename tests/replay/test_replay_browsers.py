@@ -50,6 +50,24 @@ def coasted(scene, steps, **config):
     return recorder.recording()
 
 
+def test_a_notebook_shows_it_in_a_frame(chromium, tmp_path):
+    recording = a_trial_that_was_not_finished()
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html>\n<p>above</p>{recording._repr_html_()}<p>below</p>", "utf-8")
+    page = Opened(chromium, path)
+    chromium.get(path.as_uri())
+    assert page.run("return [...document.querySelectorAll('p')].map(p => p.textContent)") == ["above", "below"]
+    try:
+        chromium.switch_to.frame(0)
+        page.wait_for("return document.body.className === '' && window.replay?.page.panes.length > 0")
+        last = recording.trials[0].frame_count - 1
+        page.run(f"replay.goTo({last})")
+        page.wait_for(f"return replay.view.step === {last}")
+    finally:
+        chromium.switch_to.default_content()
+    assert page.console() == []
+
+
 @pytest.mark.parametrize("make", [
     an_agent_alone_with_no_slots, a_trial_that_was_not_finished, episodes_on_two_scenes])
 def test_it_shows(chromium, tmp_path, make):

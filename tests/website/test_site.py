@@ -3,6 +3,7 @@
 `make docs` builds it and names its folder in DRIVE_ENV_SITE.
 """
 
+import json
 import os
 import re
 from html.parser import HTMLParser
@@ -88,6 +89,22 @@ def test_constants_are_described_by_their_own_docstrings():
     shown = (SITE / "api.html").read_text("utf-8")
     assert "Codes of what a traffic light shows" in shown
     assert not [kind.__doc__ for kind in (tuple, dict) if kind.__doc__.splitlines()[0].partition(".")[0] in shown]
+
+
+TUTORIALS = [name for name in SOURCES if name.startswith("tutorials/")]
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_was_run_and_can_be_downloaded_as_a_notebook(pages, name):
+    page = pages[SITE / f"{name}.html"]
+    offered = [target for target in page.targets if target.endswith(f"/{name.rpartition('/')[2]}.ipynb")]
+    assert len(offered) == 1
+    notebook = json.loads((page.path.parent / offered[0]).read_text("utf-8"))
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(code) > 3 and all(cell["execution_count"] for cell in code)
+    shown = [data for cell in code for output in cell["outputs"] for data in output.get("data", ())]
+    assert "text/html" in shown and "image/png" in shown  # a replay page, and a picture or chart
+    assert "srcdoc" in page.path.read_text("utf-8")
 
 
 @pytest.mark.parametrize("width_px", [PHONE_PX, DESKTOP_PX])
