@@ -192,7 +192,7 @@ def test_bounds_of_too_many_pieces_are_refused_before_they_are_cut():
     points = [(1000.0 * (number % 2), 0.001 * number) for number in range(30_000)]
     far = document(lanelet(1, points, [(x, y - 3.0) for x, y in points]))
     tracemalloc.start()
-    assert refusal(far) == "lanelets: their bounds have more than 1000000 pieces of up to 1 m"
+    assert refusal(far) == "lanelets: their bounds have more than 1048576 pieces of up to 1 m"
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < elements.parsed_bytes_at_most(far)

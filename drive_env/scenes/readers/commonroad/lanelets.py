@@ -41,8 +41,8 @@ WIDTH_LIMIT_M = 100.0
 PIECES_PER_STEP = 1000
 """Of the way between two points of a bound."""
 
-PIECE_LIMIT = 1_000_000
-"""Of all bounds, 1,000 km of them: a small file can have far-apart points whose pieces memory cannot hold."""
+PIECE_LIMIT = 1 << 20
+"""Of all bounds, 1,048 km of them: a small file can have far-apart points whose pieces memory cannot hold."""
 
 POINTS_AT_ONCE = 256
 """Points that are tested together, which bounds the memory."""
