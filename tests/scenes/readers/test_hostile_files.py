@@ -44,7 +44,7 @@ REAL_FILES = {
 MUTATIONS = 500
 """Mutations of each real file, one in `REAL_STRIDE` without `--slow`."""
 
-BIT_STRIDE, WORD_STRIDE, TOKEN_STRIDE, REAL_STRIDE = 5, 7, 5, 5
+BIT_STRIDE, WORD_STRIDE, TOKEN_STRIDE, REAL_STRIDE = 7, 7, 5, 10
 """One file of so many is read without `--slow`. Each byte has a file for each of its 8 bits, each word one for each
 hostile word, each value one for each hostile token. The first three strides are smaller than these numbers and have no
 factor in common with them, so every place is damaged, and neighbouring places in different ways."""
