@@ -9,7 +9,7 @@ import numpy as np
 
 from .batch import Batch
 from .errors import CallError, ConfigError, value_text
-from .policies import Act, Policy, policy_maker
+from .policies import Act, Policy, policy_maker, trial_clock
 
 __all__ = ["Progress"]
 
@@ -29,17 +29,11 @@ def actions_of(act: Act, batch: Batch) -> Any:
     Raises:
         CallError: it has stepped or reset the batch.
     """
-    before = _clock(batch)
+    before = trial_clock(batch)
     actions = act(batch)
-    if (_clock(batch) != before).any():
+    if (trial_clock(batch) != before).any():
         raise CallError("the policy has stepped or reset the batch; it must only return the actions of a step")
     return actions
-
-
-def _clock(batch: Batch) -> np.ndarray:
-    """(W,) the number of steps of the trial in every world."""
-    state = batch._core.state
-    return (state["clock_steps"] + state["age_steps"])[:, 0]
 
 
 def play_trials(batch: Batch, act: Callable[[], np.ndarray], trials: int,

@@ -96,8 +96,7 @@ def _replay(batch: Batch, seed: int) -> Act:
     by_world = np.zeros_like(batch.actions).reshape(batch.num_worlds, batch.agents_per_world, -1)
 
     def act(batch: Batch) -> np.ndarray:
-        state = batch._core.state
-        steps = (state["clock_steps"] + state["age_steps"])[:, 0]
+        steps = trial_clock(batch)
         for world, scene in enumerate(batch.scene_index.tolist()):
             if scene not in of_scene:
                 of_scene[scene] = _logged_actions(batch, scene)
@@ -106,6 +105,12 @@ def _replay(batch: Batch, seed: int) -> Act:
         return by_world.reshape(batch.actions.shape)
 
     return act
+
+
+def trial_clock(batch: Batch) -> np.ndarray:
+    """(W,) the number of steps of the trial in every world."""
+    state = batch._core.state
+    return (state["clock_steps"] + state["age_steps"])[:, 0]
 
 
 def _logged_actions(batch: Batch, scene: int) -> np.ndarray:

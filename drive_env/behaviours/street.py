@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..scenes import Scene
+from ..scenes.coordinates import last_frames
 from ..scenes.generate.curves import Path, Pose, line
 from ..scenes.generate.forks import FRAME_S
 from ..scenes.generate.lane_map import LaneMap
@@ -145,7 +146,7 @@ def _objects(actors, frames, length_m):
         if actor.goal_m is not None:
             valid[1:, index] = False
     # The goal of an actor that has none is its position in its last valid frame.
-    last = frames - 1 - np.argmax(valid[::-1], axis=0)
+    last = last_frames(valid)
     at_last_m = np.stack([one[last, np.arange(len(actors))] for one in (x_m, y_m)], axis=1)
     goal_m = [at_last_m[index] if actor.goal_m is None else actor.goal_m for index, actor in enumerate(actors)]
 

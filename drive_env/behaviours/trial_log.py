@@ -13,7 +13,7 @@ from ..roles import Roles
 from ..scenes import Scene
 from ..scenes.generate.trig import sine_cosine
 from ..scenes.limits import SPEED_LIMIT_MPS
-from ..scenes.scene import TrafficControls, no_goal_lists, no_scripts
+from ..scenes.scene import logged_traffic_controls, no_goal_lists, no_scripts
 from ..scenes.validate import validate_scene
 from ..sub_batch import check_is_whole
 
@@ -146,13 +146,9 @@ class TrialLog:
 
     def _controls(self, controls):
         """The traffic controls with the captured states in place of programs."""
-        count = controls.count
-        return TrafficControls(
-            kind=controls.kind, line_m=controls.line_m, start=controls.start, lane=controls.lane,
-            state=np.stack([frame["light"] for frame in self._frames]).astype(np.uint8),
-            phase_start=np.zeros(count + 1, np.int32), phase_state=np.zeros(0, np.uint8),
-            phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
-            junction=np.full(count, -1, np.int32))
+        return logged_traffic_controls(
+            controls.kind, controls.line_m, controls.start, controls.lane,
+            np.stack([frame["light"] for frame in self._frames]).astype(np.uint8))
 
 
 def _trial_text(of):

@@ -14,6 +14,7 @@ from .generate.roadnet import on_grid
 from .generate.trig import sine_cosine, wrapped_rad
 from .road import Road
 from .road_network import Network
+from .runs import part_of
 from .scene import OBJECT_KIND_CODES, Objects, Scene
 from .validate import validate_scene
 
@@ -136,7 +137,7 @@ def _lane_at(network, x_m, y_m):
     nearest = int(np.argmin(off[:, 0] * off[:, 0] + off[:, 1] * off[:, 1]))
     off_m = math.sqrt(off[nearest, 0] * off[nearest, 0] + off[nearest, 1] * off[nearest, 1])
     before, part = int(first[nearest]), float(share[nearest])
-    lane = int(np.searchsorted(samples.start, before, side="right")) - 1
+    lane = part_of(samples.start, before)
     bend_rad = wrapped_rad(samples.heading_rad[before + 1] - samples.heading_rad[before])
     return (off_m, lanes.lanes[lane].width_m / 2, float(samples.heading_rad[before] + part * bend_rad),
             float(z_m[before] + part * (z_m[before + 1] - z_m[before])))

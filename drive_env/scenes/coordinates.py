@@ -16,6 +16,10 @@ degrees."""
 RAW_LIMIT_M = 1e9
 """Limit of coordinates in a file: float64 resolves a micrometre there, also in their mean."""
 
+SENTINEL_M = -10_000.0
+"""What converters of the Waymo Open Motion Dataset write as both coordinates of an absent position. At a frame, `valid`
+decides; a goal there stands for no goal."""
+
 
 def origin_of(x_m, y_m, valid):
     """(2,) float64, whole metres: the mean of the valid positions; 0 if there are none."""
@@ -76,6 +80,11 @@ def note_unwrapped(heading_rad, valid, report, doubt=""):
 def time_major(values):
     """(n, t) to (t, n), contiguous float32."""
     return np.ascontiguousarray(values.T, np.float32)
+
+
+def last_frames(valid):
+    """(n,) the last valid frame of each object, from (t, n) flags; t - 1 for one that is never valid."""
+    return len(valid) - 1 - np.argmax(valid[::-1], axis=0)
 
 
 def first_index(mask):

@@ -234,11 +234,19 @@ class TrafficControls:
 
 def no_traffic_controls(frame_count: int) -> TrafficControls:
     """The controls of a scene that has none."""
+    return logged_traffic_controls(
+        np.zeros(0, np.uint8), np.zeros((0, 4), np.float32), np.zeros(1, np.int32), np.zeros(0, np.int32),
+        np.zeros((frame_count, 0), np.uint8))
+
+
+def logged_traffic_controls(kind: np.ndarray, line_m: np.ndarray, start: np.ndarray, lane: np.ndarray,
+                            state: np.ndarray) -> TrafficControls:
+    """Controls with logged states and without programs; the arguments are as in `TrafficControls`."""
+    count = len(kind)
     return TrafficControls(
-        kind=np.zeros(0, np.uint8), line_m=np.zeros((0, 4), np.float32), start=np.zeros(1, np.int32),
-        lane=np.zeros(0, np.int32), state=np.zeros((frame_count, 0), np.uint8), phase_start=np.zeros(1, np.int32),
-        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(0, np.float32),
-        junction=np.zeros(0, np.int32))
+        kind=kind, line_m=line_m, start=start, lane=lane, state=state, phase_start=np.zeros(count + 1, np.int32),
+        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
+        junction=np.full(count, -1, np.int32))
 
 
 @dataclass(frozen=True, eq=False)

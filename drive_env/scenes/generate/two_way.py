@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from ..coordinates import last_frames
 from ..scene import OBJECT_KIND_CODES, Objects
 from .curves import Path, Pose, line
 from .forks import FRAME_S
@@ -109,7 +110,7 @@ def _with_logs(rng, cars, poses, length_m):
     others = int(on_map.sum())
     x_m, valid, speed_mps, y_m = x_m[:, on_map], valid[:, on_map], speed_mps[on_map], poses[on_map, 1]
     heading_rad = np.where(speed_mps > 0, 0.0, -np.pi)
-    last = frames - 1 - np.argmax(valid[::-1], axis=0)
+    last = last_frames(valid)
     goal_m = np.stack([x_m[last, np.arange(others)], on_grid(y_m)], axis=1)
 
     # Both in one table; agents are on the map in frame 0 alone.

@@ -12,7 +12,7 @@ from pathlib import PurePath
 import numpy as np
 
 from ....errors import SceneError, value_text
-from ...coordinates import bounded_float32, origin_of, wrapped
+from ...coordinates import bounded_float32, last_frames, origin_of, wrapped
 from ...limits import DT_RANGE_S
 from ...metadata import as_text, check_text
 from ...scene import OBJECT_KIND_CODES, Objects, Provenance, Report, Scene
@@ -136,7 +136,7 @@ def _objects(tracks, problems, frames, origin_m, report):
         ("length", [track.length_m for track in tracks]), ("width", [track.width_m for track in tracks]),
         ("height", [np.nan] * count)))
     # The goal of an obstacle is its last position.
-    last = frames - 1 - np.argmax(valid[::-1], axis=0)
+    last = last_frames(valid)
     goal_m = np.stack([x_m[last, range(count)], y_m[last, range(count)]], axis=1).reshape(count, 2)
     goal_heading_rad = np.full(count, np.nan, np.float32)
     first = count - len(problems)

@@ -13,6 +13,7 @@ import numpy as np
 from ....errors import SceneError
 from ...coordinates import bounded_float32
 from ...lane_links import graph_of
+from ...runs import part_of, starts_of
 from ...scene import ROAD_KIND_CODES, LaneGraph, Report, Roads
 from .elements import child, id_of, points_of, text_of
 
@@ -211,13 +212,12 @@ def as_network(lanelets: list[Lanelet], limits_mps: dict[int, float], origin_m: 
     parts += [("edge", lanelet.id, edge_m) for lanelet, edge_m in _edges(lanes)]
     report.impute("road edges, along bounds beyond which no lanelet is", sum(part[0] == "edge" for part in parts))
     report.impute("lanes, midway between the bounds of lanelets", len(lanes))
-    start = np.zeros(len(parts) + 1, np.int32)
-    start[1:] = np.cumsum([len(points_m) for _, _, points_m in parts])
+    start = starts_of([len(points_m) for _, _, points_m in parts])
     points_m = np.concatenate([np.zeros((0, 2)), *(part[2] for part in parts)])
 
     def place(axis):
         def of_point(at):
-            part = parts[int(np.searchsorted(start, at[0], side="right")) - 1]
+            part = parts[part_of(start, at[0])]
             return f"lanelet {part[1]}: {axis} of a point of its {part[0]}"
         return of_point
 

@@ -10,6 +10,7 @@ import numpy as np
 from ....errors import SceneError, value_text
 from ...coordinates import bounded_float32
 from ...limits import CONTROL_LIMIT, CONTROL_STATE_LIMIT, SPEED_LIMIT_MPS
+from ...runs import starts_of
 from ...scene import CONTROL_KIND_CODES, LIGHT_STATE_CODES, Report, TrafficControls, no_traffic_controls
 from .elements import child, children, id_of, number_of, text_of, whole_of
 from .lanelets import Lanelet
@@ -132,13 +133,12 @@ def as_controls(lanelets: list[Lanelet], lane_of: dict[int, int], lights: dict[i
     report.drop("traffic signs without an effect", sum(not found or sign not in used for sign, found in signs.items()))
     if not count:
         return no_traffic_controls(frame_count)
-    phase_start = np.zeros(count + 1, np.int32)
-    phase_start[1:] = np.cumsum([len(program.states) for program in programs])
     line_m = bounded_float32(np.array(lines_m) - np.tile(origin_m, 2),
                              lambda at: f"lanelet {names[at[0]]}: its stop line")
     return TrafficControls(
         kind=np.array(kinds, np.uint8), line_m=line_m, start=np.arange(count + 1, dtype=np.int32),
-        lane=np.array(roads, np.int32), state=np.zeros((frame_count, count), np.uint8), phase_start=phase_start,
+        lane=np.array(roads, np.int32), state=np.zeros((frame_count, count), np.uint8),
+        phase_start=starts_of([len(program.states) for program in programs]),
         phase_state=np.array([state for program in programs for state in program.states], np.uint8),
         phase_s=np.array([time_s for program in programs for time_s in program.durations_s], np.float32),
         offset_s=np.array([program.offset_s for program in programs], np.float32),

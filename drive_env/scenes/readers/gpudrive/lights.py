@@ -19,6 +19,7 @@ from ...scene import (
     Report,
     Roads,
     TrafficControls,
+    logged_traffic_controls,
     no_traffic_controls,
 )
 from ...stop_line import stop_line_m
@@ -65,13 +66,10 @@ def read_lights(document: dict, roads: Roads, frame_count: int, origin_m: np.nda
 
     # As arrays: states by frame, without phases.
     report.impute("stop lines of traffic lights, across the lane at the stop point", len(lanes))
-    count = len(lanes)
-    return TrafficControls(
-        kind=np.full(count, CONTROL_KIND_CODES["light"], np.uint8), line_m=np.array(lines_m, np.float32),
-        start=np.arange(count + 1, dtype=np.int32), lane=np.array(lanes, np.int32),
-        state=np.ascontiguousarray(np.array(logs, np.uint8).T), phase_start=np.zeros(count + 1, np.int32),
-        phase_state=np.zeros(0, np.uint8), phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32),
-        junction=np.full(count, -1, np.int32))
+    return logged_traffic_controls(
+        np.full(len(lanes), CONTROL_KIND_CODES["light"], np.uint8), np.array(lines_m, np.float32),
+        np.arange(len(lanes) + 1, dtype=np.int32), np.array(lanes, np.int32),
+        np.ascontiguousarray(np.array(logs, np.uint8).T))
 
 
 def _read_log(entry, place, frame_count, origin_m, report):

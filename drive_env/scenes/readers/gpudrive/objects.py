@@ -13,7 +13,16 @@ from itertools import chain
 import numpy as np
 
 from ....errors import SceneError, outside_text
-from ...coordinates import RAW_LIMIT_M, UNWRAPPED_LIMIT_RAD, bounded_float32, first_index, time_major, wrapped
+from ...coordinates import (
+    RAW_LIMIT_M,
+    SENTINEL_M,
+    UNWRAPPED_LIMIT_RAD,
+    bounded_float32,
+    first_index,
+    last_frames,
+    time_major,
+    wrapped,
+)
 from ...json_text import column, expected, member, numbers, one_of, whole_number
 from ...limits import COORDINATE_LIMIT_M, FRAME_LIMIT, OBJECT_LIMIT, SIZE_RANGE_M, SPEED_LIMIT_MPS
 from ...scene import OBJECT_KIND_CODES, Objects, Report
@@ -23,9 +32,6 @@ OBJECT_TYPES = {"vehicle": "vehicle", "pedestrian": "pedestrian", "cyclist": "cy
                 "unset": "other"}
 OBJECT_FIELDS = ("position", "heading", "velocity", "valid", "width", "length", "height", "goalPosition", "type", "id",
                  "mark_as_expert")
-
-SENTINEL_M = -10_000.0
-"""Value that converters write at invalid frames. `valid` decides; the report counts valid states that have it."""
 
 HEADING_LIMIT_DEG = 720.0
 """Old files are in degrees and not normalised; beyond two turns a heading is a fault."""
@@ -281,10 +287,10 @@ def _check_sizes(tracks):
 
 def _goals_near(tracks, kept, origin_m, report):
     """(k, 2) and (k,) float32, the goals relative to the origin and their heights; missing ones are imputed."""
-    goals_m, frames = tracks.goal_m[kept], tracks.valid.shape[1]
+    goals_m = tracks.goal_m[kept]
     missing = np.isnan(goals_m[:, 0])
     report.impute("goals: the last valid position", missing.sum())
-    last = frames - 1 - np.argmax(tracks.valid[kept][:, ::-1], axis=1)
+    last = last_frames(tracks.valid[kept].T)
     ends_m = np.stack([tracks.x_m[kept, last], tracks.y_m[kept, last]], axis=1)
     goals_z_m = tracks.goal_z_m[kept]
     goals_z_m = np.where(missing | np.isnan(goals_z_m), tracks.z_m[kept, last], goals_z_m)

@@ -13,6 +13,7 @@ import numpy as np
 from ....errors import SceneError, with_article
 from ...coordinates import bounded_float32
 from ...json_text import column, described, expected, member, one_of, whole_number, within
+from ...runs import part_of, starts_of
 from ...scene import ROAD_KIND_CODES, Report, Roads
 from .objects import ID_RANGE
 
@@ -49,7 +50,7 @@ class Polylines:
 
 def point_place(index: list[int], start: np.ndarray, point: int) -> str:
     """The name of a point in the file; the arguments as in `Polylines`."""
-    road = int(np.searchsorted(start, point, side="right")) - 1
+    road = part_of(start, point)
     return f"roads[{index[road]}].geometry[{point - start[road]}]"
 
 
@@ -73,8 +74,7 @@ def read_polylines(entries: list, report: Report) -> Polylines:
     kept = [index for index, points in enumerate(polylines) if points]
     report.drop("roads without points", len(entries) - len(kept))
     # Concatenate the points of the kept roads.
-    start = np.zeros(len(kept) + 1, np.int32)
-    start[1:] = np.cumsum([len(polylines[index]) for index in kept])
+    start = starts_of([len(polylines[index]) for index in kept])
     points = list(chain.from_iterable(polylines))
 
     def place(at):

@@ -9,9 +9,11 @@ import numpy as np
 
 from ....errors import SceneError, bound_text, outside_text
 from ...coordinates import (
+    SENTINEL_M,
     UNWRAPPED_LIMIT_RAD,
     bounded_float32,
     first_index,
+    last_frames,
     note_unwrapped,
     origin_of,
     origin_of_map,
@@ -22,15 +24,13 @@ from ...coordinates import (
 from ...lane_links import graph_of, link_lanes
 from ...levels import report_levels
 from ...limits import COORDINATE_LIMIT_M, SIZE_RANGE_M, SPEED_LIMIT_MPS
+from ...runs import part_of, starts_of
 from ...scene import OBJECT_KIND_CODES, ROAD_KIND_CODES, Objects, Provenance, Report, Roads, Scene
 from ...sizes import imputed_sizes, is_absent, note_wide_vehicles
 from ...stop_signs import with_stop_signs
 from ..source import WAYMO_DT_S
 from .contents import Contents
 from .controls import as_controls
-
-SENTINEL_M = -10_000.0
-"""What invalid positions hold; a goal there stands for no goal."""
 
 
 def as_scene(contents: Contents, source: str) -> Scene:
@@ -169,7 +169,7 @@ def _goals(contents, kept, origin_m, report):
     missing = (goal[:, :2] == SENTINEL_M).all(axis=1)
     if missing.any():
         report.impute("goals: the last valid position", missing.sum())
-        last = contents.valid.shape[1] - 1 - np.argmax(contents.valid[kept][:, ::-1], axis=1)
+        last = last_frames(contents.valid[kept].T)
         ends = np.stack([contents.tracks[name][kept, last] for name in "xyz"], axis=1)
         goal = np.where(missing[:, None], ends, goal)
 
@@ -192,13 +192,12 @@ def _roads(contents, origin_m, report):
     report.drop("roads without points", len(known) - len(kept))
     if not contents.has_road_ids:
         report.impute("road ids: the index in the file", len(kept))
-    start = np.zeros(len(kept) + 1, np.int32)
-    start[1:] = np.cumsum([parts[index].point_count for index in kept])
+    start = starts_of([parts[index].point_count for index in kept])
     chosen = [parts[index] for index in kept]
 
     def points(axis, offset_m):
         def point_place(at):
-            road = int(np.searchsorted(start, at[0], side="right")) - 1
+            road = part_of(start, at[0])
             return f"road {kept[road]} at byte {chosen[road].at}: point {at[0] - start[road]}"
 
         return bounded_float32(relative(contents.points(chosen, axis), offset_m), point_place)

@@ -7,6 +7,7 @@ import numpy as np
 from ....errors import SceneError
 from ...coordinates import bounded_float32, relative
 from ...limits import CONTROL_STATE_LIMIT
+from ...runs import starts_of
 from ...scene import (
     CONTROL_KIND_CODES,
     LIGHT_STATE_CODES,
@@ -14,6 +15,7 @@ from ...scene import (
     Report,
     Roads,
     TrafficControls,
+    logged_traffic_controls,
     no_traffic_controls,
 )
 from ...stop_line import stop_line_m
@@ -52,14 +54,9 @@ def as_controls(contents: Contents, roads: Roads, index_of_road: np.ndarray, fra
         states.append(_log(control, frame_count, report))
     if not kinds:
         return no_traffic_controls(frame_count)
-    count = len(kinds)
-    start = np.zeros(count + 1, np.int32)
-    start[1:] = np.cumsum([len(of_control) for of_control in lanes])
-    return TrafficControls(
-        kind=np.array(kinds, np.uint8), line_m=np.array(lines_m, np.float32), start=start,
-        lane=np.concatenate(lanes).astype(np.int32), state=np.ascontiguousarray(np.array(states, np.uint8).T),
-        phase_start=np.zeros(count + 1, np.int32), phase_state=np.zeros(0, np.uint8),
-        phase_s=np.zeros(0, np.float32), offset_s=np.zeros(count, np.float32), junction=np.full(count, -1, np.int32))
+    return logged_traffic_controls(
+        np.array(kinds, np.uint8), np.array(lines_m, np.float32), starts_of([len(of_control) for of_control in lanes]),
+        np.concatenate(lanes).astype(np.int32), np.ascontiguousarray(np.array(states, np.uint8).T))
 
 
 def _line_m(control, index, roads, lanes, origin_m, report):
